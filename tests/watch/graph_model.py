@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heliograph.watch.graph import FlatGraph
-from heliograph.watch.graph_kernels import Graph
+from heliograph.watch.graph_kernels import GraphArrays
 from heliograph.watch.layout import EDGE, FULL, LENGTH, LINK, NEIGHBOUR, OBJECT, PARTS, START, SUBJECT
 from tests.watch.graph_steps import count_runs, read_run
 
@@ -87,7 +87,7 @@ def edges_of(flat: FlatGraph, numbers: np.ndarray) -> list[Edge]:
     return sorted((s, p, o) for s, p, o in flat.arrays.edges[numbers, :LINK].tolist())
 
 
-def check_run(graph: Graph, vertex: int, key: int, ends: set[int]) -> None:
+def check_run(graph: GraphArrays, vertex: int, key: int, ends: set[int]) -> None:
     found = np.zeros((len(ends) + 1, 2), np.int64)
     assert read_run(graph.address, vertex, key, found) == len(ends)
     assert set(found[: len(ends), 0].tolist()) == ends
@@ -98,7 +98,7 @@ def check_run(graph: Graph, vertex: int, key: int, ends: set[int]) -> None:
         assert graph.places[edge, key & 1] == place
 
 
-def check_slots(graph: Graph, entered: set[Edge]) -> None:
+def check_slots(graph: GraphArrays, entered: set[Edge]) -> None:
     """Each edge has one slot, the table has room, and every number that is not in use is in the chain of free ones."""
     taken = np.flatnonzero(graph.slots)
     assert len(entered) == len(taken) == graph.taken
@@ -114,7 +114,7 @@ def check_slots(graph: Graph, entered: set[Edge]) -> None:
     assert not free & numbers
 
 
-def check_pool(graph: Graph) -> None:
+def check_pool(graph: GraphArrays) -> None:
     """Blocks in use and free ones lie side by side, each at a multiple of its size, and no two free buddies stay."""
     lengths = graph.runs[: graph.run_count, LENGTH].tolist()
     starts = graph.runs[: graph.run_count, START].tolist()
@@ -132,7 +132,7 @@ def check_pool(graph: Graph) -> None:
     assert not {(start ^ size, size) for start, size in free} & set(free)
 
 
-def free_blocks(graph: Graph, k: int) -> list[int]:
+def free_blocks(graph: GraphArrays, k: int) -> list[int]:
     blocks: list[int] = []
     block = int(graph.free[k]) - 1
     while block >= 0:

@@ -143,16 +143,6 @@ def test_queries_of_very_many_parts(shape: str) -> None:
         check_shape(shape, size)
 
 
-@pytest.mark.parametrize("count", [63, 64, 65, 129])
-def test_many_constants_of_one_place(count: int) -> None:
-    """A message tells 64 choices of constants at once; the 65th needs another."""
-    watch = Watch(algorithm="indexed")
-    watch.subscribe([(f"s{n:03d}", f"ASK {{ ?x :p ?y . ?y :q :k{n} }}") for n in range(count)])
-    found = watch.publish([("+", "a", "p", "b"), *(("+", "b", "q", f"k{n}") for n in range(count))])
-    assert [note.subscription_id for note in found] == [f"s{n:03d}" for n in range(count)]
-    assert len(watch.publish([("-", "a", "p", "b")])) == count
-
-
 def test_exact_distances_fit_their_integers() -> None:
     Betweenness(limit=9_999)
     with pytest.raises(ValueError, match="up to 9,999 vertices"):

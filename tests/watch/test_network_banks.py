@@ -8,7 +8,6 @@ from heliograph.sparql.query import Compare, Form, Query, TriplePattern
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
-from heliograph.watch.network import NO_BIT
 from tests.watch.network_laws import check_network
 from tests.watch.network_worlds import World
 
@@ -101,12 +100,6 @@ def test_equal_components_are_one_and_equal_rows_share_a_component() -> None:
     ]
     assert [slots.index(middle) for slots, middle in zip(ends, (y, z), strict=True)] == [ends[0].index(y)] * 2
     assert small.network.groups.alive == 1
-
-
-def test_parts_without_tags_have_no_bit() -> None:
-    small = World(set())
-    small.subscribe(ask((x, p, y), (x, q, name(1))), Q_TRUTH)
-    assert small.network.world.bits[0] == NO_BIT
 
 
 @pytest.mark.parametrize("rounds", [70])

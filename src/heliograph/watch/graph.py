@@ -12,7 +12,7 @@ from heliograph.compiled.growing import first_room
 from heliograph.errors import PublicationError
 from heliograph.terms import Term
 from heliograph.watch import graph_kernels
-from heliograph.watch.graph_kernels import Graph
+from heliograph.watch.graph_kernels import GraphArrays
 from heliograph.watch.layout import (
     AT,
     EDGE,
@@ -69,7 +69,7 @@ def slots_for(entries: int) -> int:
     return entries * PARTS // FULL + 2
 
 
-def enlarge(graph: Graph, name: str, rows: int) -> None:
+def enlarge(graph: GraphArrays, name: str, rows: int) -> None:
     """Gives an array more rows; what is in the new ones is left open."""
     check(rows)
     array = getattr(graph, name)
@@ -78,7 +78,7 @@ def enlarge(graph: Graph, name: str, rows: int) -> None:
     setattr(graph, name, larger)
 
 
-def lacking(graph: Graph) -> set[str]:
+def lacking(graph: GraphArrays) -> set[str]:
     """The arrays that have no room for another edge; those of adjacency only where it is kept."""
     found = set()
     if graph.free_edge == 0 and graph.numbered >= len(graph.edges):
@@ -104,7 +104,7 @@ Parts = tuple[int | None, int | None, int | None]  # subject, predicate, object
 _NOTHING = np.empty(0, np.int64)
 
 
-def present(graph: Graph, hidden: Collection[int] = ()) -> Int64s:
+def present(graph: GraphArrays, hidden: Collection[int] = ()) -> Int64s:
     """All present edges but those of hidden properties."""
     edges = np.flatnonzero(graph.edges[: graph.numbered, LINK] & PRESENT)
     if not hidden:
@@ -113,7 +113,7 @@ def present(graph: Graph, hidden: Collection[int] = ()) -> Int64s:
     return seen
 
 
-def touching(graph: Graph, vertex: int, hidden: Collection[int] = ()) -> Int64s:
+def touching(graph: GraphArrays, vertex: int, hidden: Collection[int] = ()) -> Int64s:
     """The edges with a vertex at either end."""
     if len(graph.runs):
         return _listed(graph, vertex, lambda key: key >> 1 not in hidden)
@@ -122,7 +122,7 @@ def touching(graph: Graph, vertex: int, hidden: Collection[int] = ()) -> Int64s:
     return found
 
 
-def matching(graph: Graph, parts: Parts, hidden: Collection[int] = ()) -> Int64s:
+def matching(graph: GraphArrays, parts: Parts, hidden: Collection[int] = ()) -> Int64s:
     """The edges with these parts; None is anything, as a property anything but hidden ones."""
     edges = _candidates(graph, parts, hidden if parts[PREDICATE] is None else ())
     for column, part in enumerate(parts):
@@ -131,7 +131,7 @@ def matching(graph: Graph, parts: Parts, hidden: Collection[int] = ()) -> Int64s
     return edges
 
 
-def _candidates(graph: Graph, parts: Parts, hidden: Collection[int]) -> Int64s:
+def _candidates(graph: GraphArrays, parts: Parts, hidden: Collection[int]) -> Int64s:
     """Some edges, all that match among them: those of the given end that has fewer, or all."""
     subject, predicate, object = parts
     ends = [(vertex, side) for vertex, side in ((subject, OUT), (object, IN)) if vertex is not None]
@@ -145,16 +145,16 @@ def _candidates(graph: Graph, parts: Parts, hidden: Collection[int]) -> Int64s:
     return _listed(graph, vertex, wanted(side))
 
 
-def _listed(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Int64s:
+def _listed(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> Int64s:
     lists = [_edges_of(graph, run) for run in _runs_of(graph, vertex, wanted)]
     return np.unique(np.concatenate(lists)).astype(np.int64) if lists else _NOTHING
 
 
-def _degree(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> int:
+def _degree(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> int:
     return sum(int(graph.runs[run, LENGTH]) for run in _runs_of(graph, vertex, wanted))
 
 
-def _runs_of(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Iterator[int]:
+def _runs_of(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> Iterator[int]:
     """The runs of a vertex whose keys are wanted."""
     run = int(graph.first[vertex]) - 1 if 0 <= vertex < len(graph.first) else -1
     while run >= 0:
@@ -163,7 +163,7 @@ def _runs_of(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Iterat
         run = int(graph.runs[run, NEXT_RUN]) - 1
 
 
-def _edges_of(graph: Graph, run: int) -> Int32s:
+def _edges_of(graph: GraphArrays, run: int) -> Int32s:
     start, length = int(graph.runs[run, START]), int(graph.runs[run, LENGTH])
     return graph.pool[start : start + length, EDGE] if length != 1 else graph.runs[run, START : START + 1]
 
@@ -187,7 +187,7 @@ class FlatGraph:
 
     def __init__(self, span: int | None = None, last: int | None = None) -> None:
         room, timed = first_room(LEAST), span is not None or last is not None
-        self.arrays = Graph(slot=slots_for(room), edge=room, time=room * timed, size=SIZES)
+        self.arrays = GraphArrays(slot=slots_for(room), edge=room, time=room * timed, size=SIZES)
         self.arrays.span, self.arrays.last = span or 0, last or 0
         self._vertices = 0
 

@@ -46,7 +46,7 @@ from heliograph.watch.layout import (
 # --- the structure ----------------------------------------------------------------------------------------------
 
 
-class Graph(Struct):
+class GraphArrays(Struct):
     """Arrays with room to grow; numbers say how much of each is in use. Everything changes.
 
     Without adjacency, `places`, `heads`, `runs`, `first` and `pool` are empty: where only whole edges are asked for,
@@ -93,7 +93,7 @@ class Graph(Struct):
     queue_first: int = number()  # where the queue begins in its ring
 
 
-graph_at = view(Graph)
+graph_at = view(GraphArrays)
 EDGE_ROWS = named(EdgeColumns, INT32S, INT32S, INT32S, FLOATS, INT64S, INT64S, INT64S)
 
 
@@ -129,7 +129,7 @@ def home(tag: Any, size: Any) -> Any:
 
 
 @kernel(inline=True)
-def slot_of(graph: Graph, tag: Any, subject: Any, predicate: Any, object: Any) -> Any:
+def slot_of(graph: GraphArrays, tag: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """The slot of an edge, or the free one that it would take."""
     slots, edges = graph.slots, graph.edges
     place = home(tag, len(slots))
@@ -149,25 +149,25 @@ def slot_of(graph: Graph, tag: Any, subject: Any, predicate: Any, object: Any) -
 
 
 @kernel()
-def find_edge(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def find_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge that is there or waited for, or -1."""
     place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
     return (graph.slots[place] & EDGE_NUMBER) - 1
 
 
 @kernel(inline=True)
-def is_present(graph: Graph, edge: Any) -> Any:
+def is_present(graph: GraphArrays, edge: Any) -> Any:
     return (graph.edges[edge, LINK] & PRESENT) != 0
 
 
 @kernel(inline=True)
-def prefetch_edge(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for the memory in which the search for an edge begins, for callers that look a few updates ahead."""
     prefetch(graph.slots, home(edge_tag(subject, predicate, object), len(graph.slots)))
 
 
 @kernel(inline=True)
-def prefetch_row(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_row(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for what an edge's slot, asked for earlier, leads to: its row, if it is the first in its place."""
     entry = graph.slots[home(edge_tag(subject, predicate, object), len(graph.slots))]
     if entry != 0:
@@ -193,13 +193,13 @@ def head_entry(tag: Any, number: Any, bits: Any) -> Any:
 
 
 @kernel(inline=True)
-def run_in(graph: Graph, place: Any) -> Any:
+def run_in(graph: GraphArrays, place: Any) -> Any:
     """The run that stands in a place of `heads`, or -1."""
     return (np.int64(graph.heads[place]) & ((1 << graph.run_bits) - 1)) - 1
 
 
 @kernel(inline=True)
-def head_of(graph: Graph, vertex: Any, key: Any) -> Any:
+def head_of(graph: GraphArrays, vertex: Any, key: Any) -> Any:
     """The place in `heads` of a run, or the free one that it would take."""
     heads, runs, tag, bits = graph.heads, graph.runs, run_tag(vertex, key), graph.run_bits
     place = home(tag, len(heads))
@@ -216,7 +216,7 @@ def head_of(graph: Graph, vertex: Any, key: Any) -> Any:
 
 
 @kernel()
-def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
+def find_run(graph: GraphArrays, vertex: Any, key: Any) -> Any:
     """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
     if len(graph.heads) == 0:
         return np.int64(-1)
@@ -227,30 +227,30 @@ def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
 
 
 @kernel(inline=True)
-def run_length(graph: Graph, run: Any) -> Any:
+def run_length(graph: GraphArrays, run: Any) -> Any:
     return np.int64(graph.runs[run, LENGTH]) if run >= 0 else np.int64(0)
 
 
 @kernel(inline=True)
-def first_run(graph: Graph, vertex: Any) -> Any:
+def first_run(graph: GraphArrays, vertex: Any) -> Any:
     """The first run of a vertex, empty or not, or -1; `next_run` is the one after it."""
     return np.int64(graph.first[vertex]) - 1
 
 
 @kernel(inline=True)
-def next_run(graph: Graph, run: Any) -> Any:
+def next_run(graph: GraphArrays, run: Any) -> Any:
     return np.int64(graph.runs[run, NEXT_RUN]) - 1
 
 
 @kernel(inline=True)
-def edge_at(graph: Graph, run: Any, i: Any) -> Any:
+def edge_at(graph: GraphArrays, run: Any, i: Any) -> Any:
     if graph.runs[run, LENGTH] == 1:
         return np.int64(graph.runs[run, START])
     return np.int64(graph.pool[graph.runs[run, START] + i, EDGE])
 
 
 @kernel(inline=True)
-def neighbour(graph: Graph, run: Any, i: Any) -> Any:
+def neighbour(graph: GraphArrays, run: Any, i: Any) -> Any:
     """The vertex at the other end of a run's edge."""
     if graph.runs[run, LENGTH] == 1:
         return other_end(graph, graph.runs[run, START], graph.runs[run, KEY] & 1)
@@ -258,12 +258,12 @@ def neighbour(graph: Graph, run: Any, i: Any) -> Any:
 
 
 @kernel(inline=True)
-def other_end(graph: Graph, edge: Any, direction: Any) -> Any:
+def other_end(graph: GraphArrays, edge: Any, direction: Any) -> Any:
     return np.int64(graph.edges[edge, SUBJECT if direction == IN else OBJECT])
 
 
 @kernel(inline=True)
-def prefetch_ends(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_ends(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for the memory in which the search for the runs of an edge's ends begins."""
     size = len(graph.heads)
     prefetch(graph.heads, home(run_tag(subject, 2 * predicate + OUT), size))
@@ -273,21 +273,21 @@ def prefetch_ends(graph: Graph, subject: Any, predicate: Any, object: Any) -> No
 
 
 @kernel(inline=True)
-def prefetch_runs(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_runs(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for what that memory, asked for earlier, leads to: the runs, if each is the first in its place."""
     _prefetch_run(graph, subject, 2 * predicate + OUT)
     _prefetch_run(graph, object, 2 * predicate + IN)
 
 
 @kernel(inline=True)
-def _prefetch_run(graph: Graph, vertex: Any, key: Any) -> None:
+def _prefetch_run(graph: GraphArrays, vertex: Any, key: Any) -> None:
     run = run_in(graph, home(run_tag(vertex, key), len(graph.heads)))
     if run >= 0:
         prefetch(graph.runs, run * RUN_COLUMNS)
 
 
 @kernel(inline=True)
-def prefetch_first(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_first(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for the memory that a change of an edge begins with."""
     prefetch_edge(graph, subject, predicate, object)
     if len(graph.runs):
@@ -295,7 +295,7 @@ def prefetch_first(graph: Graph, subject: Any, predicate: Any, object: Any) -> N
 
 
 @kernel(inline=True)
-def prefetch_second(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_second(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for what that leads to."""
     prefetch_row(graph, subject, predicate, object)
     if len(graph.runs):
@@ -318,7 +318,7 @@ _ONE = np.int64(1)
 
 
 @kernel()
-def take(graph: Graph, k: Any) -> Any:
+def take(graph: GraphArrays, k: Any) -> Any:
     """A block of 2^k places: a free one, a part of a larger free one, or a new one."""
     classes = graph.free_sizes >> k
     if classes == 0:
@@ -336,7 +336,7 @@ def take(graph: Graph, k: Any) -> Any:
 
 
 @kernel()
-def _extend(graph: Graph, k: Any) -> Any:
+def _extend(graph: GraphArrays, k: Any) -> Any:
     """A block at the end of the pool; what is passed over for it to begin at a multiple of its size becomes free."""
     size, end = _ONE << k, graph.pool_end
     while end & (size - 1):
@@ -351,7 +351,7 @@ def _extend(graph: Graph, k: Any) -> Any:
 
 
 @kernel()
-def give(graph: Graph, block: Any, k: Any) -> None:
+def give(graph: GraphArrays, block: Any, k: Any) -> None:
     """A block is free from now on, together with its buddy if that is free too."""
     while is_free(graph, block ^ (_ONE << k), k):
         buddy = block ^ (_ONE << k)
@@ -362,12 +362,12 @@ def give(graph: Graph, block: Any, k: Any) -> None:
 
 
 @kernel(inline=True)
-def is_free(graph: Graph, block: Any, k: Any) -> Any:
+def is_free(graph: GraphArrays, block: Any, k: Any) -> Any:
     return block < graph.pool_end and graph.pool[block, EDGE] == -1 - k
 
 
 @kernel()
-def claim_buddy(graph: Graph, block: Any, k: Any) -> Any:
+def claim_buddy(graph: GraphArrays, block: Any, k: Any) -> Any:
     """Takes the block just above one, if both make a larger one and it is free; whether it did."""
     upper = block + (_ONE << k)
     if (block >> k) & 1 or not is_free(graph, upper, k):
@@ -377,7 +377,7 @@ def claim_buddy(graph: Graph, block: Any, k: Any) -> Any:
 
 
 @kernel()
-def _link(graph: Graph, block: Any, k: Any) -> None:
+def _link(graph: GraphArrays, block: Any, k: Any) -> None:
     following = graph.free[k]
     graph.pool[block, NEIGHBOUR] = following
     graph.pool[block, EDGE] = -1 - k
@@ -390,7 +390,7 @@ def _link(graph: Graph, block: Any, k: Any) -> None:
 
 
 @kernel()
-def _unlink(graph: Graph, block: Any, k: Any) -> None:
+def _unlink(graph: GraphArrays, block: Any, k: Any) -> None:
     following, before = graph.pool[block, NEIGHBOUR], graph.pool[block + 1, NEIGHBOUR]
     if before:
         graph.pool[before - 1, NEIGHBOUR] = following
@@ -413,7 +413,7 @@ def _unlink(graph: Graph, block: Any, k: Any) -> None:
 
 
 @kernel()
-def join_runs(graph: Graph, edge: Any) -> None:
+def join_runs(graph: GraphArrays, edge: Any) -> None:
     """An edge that has come stands in a run of each of its ends."""
     subject, key, object = graph.edges[edge, SUBJECT], 2 * graph.edges[edge, PREDICATE], graph.edges[edge, OBJECT]
     _join(graph, subject, key + OUT, edge)
@@ -421,7 +421,7 @@ def join_runs(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def quit_runs(graph: Graph, edge: Any) -> None:
+def quit_runs(graph: GraphArrays, edge: Any) -> None:
     """An edge that goes leaves the runs of its ends."""
     subject, key, object = graph.edges[edge, SUBJECT], 2 * graph.edges[edge, PREDICATE], graph.edges[edge, OBJECT]
     _quit(graph, subject, key + OUT, edge)
@@ -429,7 +429,7 @@ def quit_runs(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def _join(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
+def _join(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     place = head_of(graph, vertex, key)
     if graph.heads[place] == 0:
         _begin(graph, vertex, key, place)
@@ -451,7 +451,7 @@ def _join(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
 
 
 @kernel()
-def _begin(graph: Graph, vertex: Any, key: Any, place: Any) -> None:
+def _begin(graph: GraphArrays, vertex: Any, key: Any, place: Any) -> None:
     """A run without edges, in its place in `heads`."""
     run = graph.run_count
     graph.runs[run, VERTEX], graph.runs[run, KEY] = vertex, key
@@ -464,7 +464,7 @@ def _begin(graph: Graph, vertex: Any, key: Any, place: Any) -> None:
 
 
 @kernel()
-def _widen(graph: Graph, run: Any, length: Any) -> None:
+def _widen(graph: GraphArrays, run: Any, length: Any) -> None:
     """A full run, of a power of two, gets room for twice as many."""
     k, start = _logarithm(length), np.int64(graph.runs[run, START])
     if k == 0:
@@ -482,7 +482,7 @@ def _widen(graph: Graph, run: Any, length: Any) -> None:
 
 
 @kernel()
-def _quit(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
+def _quit(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     run = run_in(graph, head_of(graph, vertex, key))
     length, start = np.int64(graph.runs[run, LENGTH]) - 1, np.int64(graph.runs[run, START])
     graph.runs[run, LENGTH] = length
@@ -499,7 +499,7 @@ def _quit(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
 
 
 @kernel()
-def _narrow(graph: Graph, run: Any, length: Any) -> None:
+def _narrow(graph: GraphArrays, run: Any, length: Any) -> None:
     """A run that fills half of its block gives the other half back; a single edge needs no block."""
     start = np.int64(graph.runs[run, START])
     if length == 1:
@@ -529,7 +529,7 @@ def _logarithm(power: Any) -> Any:
 
 
 @kernel(inline=True)
-def has_room(graph: Graph) -> Any:
+def has_room(graph: GraphArrays) -> Any:
     """Whether one more edge can be put or entered, whatever it is, and noted in the window."""
     return (
         (graph.free_edge != 0 or graph.numbered < len(graph.edges))
@@ -541,7 +541,7 @@ def has_room(graph: Graph) -> Any:
 
 
 @kernel(inline=True)
-def runs_have_room(graph: Graph) -> Any:
+def runs_have_room(graph: GraphArrays) -> Any:
     """Whether one more edge can be listed with its ends."""
     runs = graph.run_count + 2
     return (
@@ -552,7 +552,7 @@ def runs_have_room(graph: Graph) -> Any:
 
 
 @kernel()
-def put(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def put(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """Adds an edge that is not present, without a weight or times; its number. Needs room."""
     edge = enter(graph, subject, predicate, object)
     graph.edges[edge, LINK] |= PRESENT
@@ -567,7 +567,7 @@ def put(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
 
 
 @kernel()
-def drop(graph: Graph, edge: Any) -> None:
+def drop(graph: GraphArrays, edge: Any) -> None:
     """Takes a present edge away; its number is free, unless a query waits for it."""
     if len(graph.runs):
         quit_runs(graph, edge)
@@ -578,7 +578,7 @@ def drop(graph: Graph, edge: Any) -> None:
 
 
 @kernel(inline=True)
-def enter(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge; one that is not there is entered as absent, for a query to wait for. Needs room."""
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
@@ -592,7 +592,7 @@ def enter(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
 
 
 @kernel()
-def leave(graph: Graph, edge: Any) -> None:
+def leave(graph: GraphArrays, edge: Any) -> None:
     """No query waits for an edge any more: if it is absent, its entry goes."""
     graph.edges[edge, LINK] &= PRESENT
     if graph.edges[edge, LINK] == 0:
@@ -600,7 +600,7 @@ def leave(graph: Graph, edge: Any) -> None:
 
 
 @kernel(inline=True)
-def _number(graph: Graph) -> Any:
+def _number(graph: GraphArrays) -> Any:
     """A number that no edge has."""
     edge = graph.free_edge - 1
     if edge >= 0:
@@ -615,7 +615,7 @@ def _number(graph: Graph) -> Any:
 
 
 @kernel()
-def _forget(graph: Graph, edge: Any) -> None:
+def _forget(graph: GraphArrays, edge: Any) -> None:
     """Takes an absent edge out of the slots and its number back."""
     slots = graph.slots
     place = home(
@@ -664,14 +664,14 @@ _EDGE = 2  # of the heap, after (at, seq); of the queue it is 1
 
 
 @kernel(inline=True)
-def tick(graph: Graph, at: Any) -> None:
+def tick(graph: GraphArrays, at: Any) -> None:
     """One more update is accepted; the time is the latest so far."""
     graph.accepted += 1
     move(graph, at)
 
 
 @kernel(inline=True)
-def move(graph: Graph, at: Any) -> None:
+def move(graph: GraphArrays, at: Any) -> None:
     graph.clock = max(graph.clock, at)  # NO_TIME is below every time
 
 
@@ -679,7 +679,7 @@ def move(graph: Graph, at: Any) -> None:
 
 
 @kernel()
-def stamp_new(graph: Graph, edge: Any, stamp: Stamp) -> None:
+def stamp_new(graph: GraphArrays, edge: Any, stamp: Stamp) -> None:
     """A fresh edge takes the weight and the times it is given, and will go in its time."""
     if len(graph.weights):
         graph.weights[edge] = stamp.weight
@@ -693,7 +693,7 @@ def stamp_new(graph: Graph, edge: Any, stamp: Stamp) -> None:
 
 
 @kernel()
-def renew(graph: Graph, edge: Any, stamp: Stamp) -> None:
+def renew(graph: GraphArrays, edge: Any, stamp: Stamp) -> None:
     """A present edge that is added again: it takes a weight that is given, and in a window the later time.
 
     What has no time stays without: background does not begin to age by being mentioned.
@@ -716,7 +716,7 @@ def renew(graph: Graph, edge: Any, stamp: Stamp) -> None:
 
 
 @kernel()
-def note(graph: Graph, edge: Any) -> None:
+def note(graph: GraphArrays, edge: Any) -> None:
     """Promises that an edge with its times will go, by each measure of the window."""
     if graph.times[edge, AT] != NO_TIME:
         _note_time(graph, edge)
@@ -725,7 +725,7 @@ def note(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def next_due(graph: Graph) -> Any:
+def next_due(graph: GraphArrays) -> Any:
     """The next edge that is too old, or -1; the caller takes it away."""
     while graph.heap_size and graph.heap[0, AT] <= graph.clock - graph.span:
         at, seq, edge = graph.heap[0, AT], graph.heap[0, SEQ], graph.heap[0, _EDGE]
@@ -742,7 +742,7 @@ def next_due(graph: Graph) -> Any:
 
 
 @kernel()
-def _note_time(graph: Graph, edge: Any) -> None:
+def _note_time(graph: GraphArrays, edge: Any) -> None:
     if graph.span == 0:
         return
     place = graph.heap_size
@@ -755,7 +755,7 @@ def _note_time(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def _note_number(graph: Graph, edge: Any) -> None:
+def _note_number(graph: GraphArrays, edge: Any) -> None:
     if graph.last == 0:
         return
     place = (graph.queue_first + graph.queue_size) & (len(graph.queue) - 1)
@@ -764,7 +764,7 @@ def _note_number(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def _pop(graph: Graph) -> None:
+def _pop(graph: GraphArrays) -> None:
     """Takes the earliest promise out of the heap: the last one sinks from the top to where it belongs."""
     size = graph.heap_size - 1
     graph.heap_size = size
@@ -781,12 +781,12 @@ def _pop(graph: Graph) -> None:
 
 
 @kernel(inline=True)
-def _is_before(graph: Graph, at: Any, seq: Any, place: Any) -> Any:
+def _is_before(graph: GraphArrays, at: Any, seq: Any, place: Any) -> Any:
     return at < graph.heap[place, AT] or (at == graph.heap[place, AT] and seq < graph.heap[place, SEQ])
 
 
 @kernel(inline=True)
-def _copy(graph: Graph, source: Any, target: Any) -> None:
+def _copy(graph: GraphArrays, source: Any, target: Any) -> None:
     for column in range(3):
         graph.heap[target, column] = graph.heap[source, column]
 
@@ -829,7 +829,7 @@ def load(address: int, rows: EdgeColumns, first: Any) -> Any:
 
 
 @kernel(inline=True)
-def _look_ahead(graph: Graph, rows: EdgeColumns, row: Any) -> None:
+def _look_ahead(graph: GraphArrays, rows: EdgeColumns, row: Any) -> None:
     """Asks for memory that later rows will need."""
     far, near, last = row + _AHEAD, row + _AHEAD // 2, len(rows.subject)
     if far < last:
@@ -877,7 +877,7 @@ def drop_all(address: int, edges: Int64s) -> None:
 
 
 @kernel(inline=True)
-def _look_ahead_of(graph: Graph, edges: Int64s, row: Any) -> None:
+def _look_ahead_of(graph: GraphArrays, edges: Int64s, row: Any) -> None:
     """Asks for memory that edges which go later will need: their rows, then what those lead to."""
     far, near = row + 2 * _AHEAD, row + _AHEAD
     if far < len(edges):

@@ -1,6 +1,6 @@
 """What kernels of the evolving graph and of the query network share with their callers: kinds, columns, rows. No Numba
-here: the structures that hold such rows are declared beside their kernels (`graph_kernels.Graph`,
-`network_kernels.World`).
+here: the structures that hold such rows are declared beside their kernels (`graph_kernels.GraphArrays`,
+`network_kernels.NetworkArrays`).
 
 *The graph.* An edge has a number for as long as it is there, or watched: a concrete edge that some query waits for
 stands in the table from the beginning, marked as absent, so that one look-up says both whether an update changes
@@ -110,7 +110,7 @@ class EdgeColumns(NamedTuple):
 # --- the query network ------------------------------------------------------------------------------------------
 
 NONE = -1
-FILLED, PREFIX = 1 << 29, 1 << 30  # where other numbers than groups begin in `World.constant_slots`
+FILLED, PREFIX = 1 << 29, 1 << 30  # where other numbers than groups begin in `NetworkArrays.constant_slots`
 
 MASK, COUNT, ROWS = range(3)  # of messages and groups; ROWS lists solutions
 ANY_NODE, IS_NODE, AMONG_NODE, SELF_NODE = -1, -2, -3, -4  # at the lower end of a message, in place of a node: any
@@ -132,8 +132,8 @@ EACH_EDGE = 64  # combinations that a join may try for each edge of the graph, b
 
 J_UPDATE, J_PHASE, J_CHANGE, J_SUBJECT, J_PREDICATE, J_OBJECT = range(6)  # of the journal
 
-# Why a run returned; NEED_ROOM: `World` says what is wanted; NEED_DERIVED: an edge was changed that others are derived
-# from; PAUSED: there is much to report.
+# Why a run returned; NEED_ROOM: `NetworkArrays` says what is wanted; NEED_DERIVED: an edge was changed that others are
+# derived from; PAUSED: there is much to report.
 DONE, NEED_ROOM, NEED_GRAPH, NEED_STATES, NEED_EVENTS, NEED_ADJACENCY, NEED_DERIVED, PAUSED = range(8)
 
 

@@ -62,7 +62,7 @@ from heliograph.watch.network_compile import (
     orders_of,
     question_of,
 )
-from heliograph.watch.network_kernels import Progress, World
+from heliograph.watch.network_kernels import NetworkArrays, Progress
 
 # --- tests -------------------------------------------------------------------------------------------------------
 
@@ -74,12 +74,12 @@ from heliograph.watch.network_kernels import Progress, World
 TAGS = 64
 
 
-def _rows(world: World, name: str, room: int = 16) -> Rows:
+def _rows(world: NetworkArrays, name: str, room: int = 16) -> Rows:
     """Rows of an array of the world."""
     return Rows(getattr(world, name), partial(setattr, world, name), room)
 
 
-def _pairs(world: World, name: str) -> Pairs:
+def _pairs(world: NetworkArrays, name: str) -> Pairs:
     return Pairs(partial(setattr, world, name))
 
 
@@ -110,7 +110,7 @@ class Chain:
 class Tests:
     """All tests, by number."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: NetworkArrays) -> None:
         self.offsets = _rows(world, "tests")
         self.atoms = _rows(world, "atoms")
         self.banks = _rows(world, "banks")
@@ -165,7 +165,7 @@ JOIN_LEVEL = MOST_LEVELS  # of joins from an edge
 class Sites:
     """All sites, and the heads of their chains."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: NetworkArrays) -> None:
         self._world = world
         self.rows = _rows(world, "sites")
         self.heads = _rows(world, "site_heads")
@@ -274,7 +274,7 @@ class MessageKey(NamedTuple):
 class Messages:
     """All messages, with the anchors of constants and the chains of what hears them."""
 
-    def __init__(self, world: World, sites: Sites) -> None:
+    def __init__(self, world: NetworkArrays, sites: Sites) -> None:
         self.rows = _rows(world, "messages")
         self.nodes = _rows(world, "nodes")  # filled by `NetworkNodes`; here for the chains of their messages
         self.users = _rows(world, "users")
@@ -437,7 +437,7 @@ class NodePlace(NamedTuple):
 class NetworkNodes:
     """All nodes, and which of them uses which messages."""
 
-    def __init__(self, world: World, messages: Messages) -> None:
+    def __init__(self, world: NetworkArrays, messages: Messages) -> None:
         self.rows = messages.nodes
         self.ones = _rows(world, "ones")
         self.parts = _rows(world, "parts")
@@ -553,9 +553,9 @@ def _bit(tag: int) -> int:
 # What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
 # beside what fills other holes.
 #
-# A pattern's terms are looked up one by one in the table of constants (`network_kernels.World.constant_slots`): the
-# group and the first term lead to a number, that and the second to another, and the last one to the row that stands
-# for them all. Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
+# A pattern's terms are looked up one by one in the table of constants (`NetworkArrays.constant_slots`): the group and
+# the first term lead to a number, that and the second to another, and the last one to the row that stands for them all.
+# Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
 #
 # Where a join binds one hole after others, it asks what fills it beside them. That is a hole of its own, found by the
 # terms of the others: thousands of patterns with two constants each are then followed pair by pair, not in all
@@ -568,7 +568,7 @@ def _bit(tag: int) -> int:
 class Fillings:
     """All holes, their fillings, and the way to the rows that they name."""
 
-    def __init__(self, world: World, slots: Pairs) -> None:
+    def __init__(self, world: NetworkArrays, slots: Pairs) -> None:
         self.holes = _rows(world, "holes")
         self.rows = _rows(world, "fillings")
         self._chain = Chain(self.rows)
@@ -727,7 +727,7 @@ class _Member(NamedTuple):
 class NetworkGroups:
     """All groups, their constants and their components."""
 
-    def __init__(self, world: World, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
+    def __init__(self, world: NetworkArrays, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
         self.rows = _rows(world, "groups")
         self.edges = _rows(world, "core_edges")
         self.steps = _rows(world, "steps")
@@ -1089,7 +1089,7 @@ Ints: TypeAlias = "npt.NDArray[Any]"
 class Queries:
     """All queries, by row."""
 
-    def __init__(self, world: World, graph: FlatGraph, groups: NetworkGroups) -> None:
+    def __init__(self, world: NetworkArrays, graph: FlatGraph, groups: NetworkGroups) -> None:
         self.rows = _rows(world, "queries")
         self.limits = _rows(world, "limits")
         self.links = _rows(world, "links")
@@ -1244,7 +1244,7 @@ class QueryNetwork:
 
     def __init__(self, intern: Intern, derived: Derived | None, graph: FlatGraph) -> None:
         self._intern, self._derived = intern, derived
-        self.world = world = World({"graph": graph.arrays, "progress": Progress()})
+        self.world = world = NetworkArrays({"graph": graph.arrays, "progress": Progress()})
         self.sites = Sites(world)
         self.messages = Messages(world, self.sites)
         self.nodes = NetworkNodes(world, self.messages)

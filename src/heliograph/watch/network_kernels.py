@@ -21,7 +21,7 @@ from heliograph.compiled.types import array as array_type
 from heliograph.filter.layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
 from heliograph.watch import layout
 from heliograph.watch.graph_kernels import (
-    Graph,
+    GraphArrays,
     drop,
     edge_at,
     enter,
@@ -131,14 +131,14 @@ def _each(row: Any, dimension: str) -> Any:
     return array(from_dtype(row), dimension)
 
 
-class World(Struct):
+class NetworkArrays(Struct):
     """Everything that these kernels work on.
 
     Of the network there are rows of every kind, each with room to grow; all lists are chains of rows, so that
     subscribing costs what it adds. `network.QueryNetwork` fills them. The rest is the runner's.
     """
 
-    graph: Graph = structure(Graph)
+    graph: GraphArrays = structure(GraphArrays)
     progress: Progress = structure(Progress)
 
     messages: Anything = _each(layout.MESSAGE, "messages")
@@ -243,12 +243,12 @@ class World(Struct):
     keeps_journal: int = number()
 
 
-world_at = view(World)
+world_at = view(NetworkArrays)
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @kernel(inline=True)
-def is_virtual(world: World, predicate: Any) -> Any:
+def is_virtual(world: NetworkArrays, predicate: Any) -> Any:
     first = world.graph.first_virtual
     return first <= predicate < first + VIRTUALS
 
@@ -265,7 +265,7 @@ _LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # flags of filter.layout's atoms
 
 
 @kernel()
-def _within(world: World, atom: Any, at: Any) -> Any:
+def _within(world: NetworkArrays, atom: Any, at: Any) -> Any:
     """Whether a coordinate lies in an interval of its domain: 0 no, 1 yes, 2 by a tie with a rounded end."""
     low, high = world.atoms[atom, LOW], world.atoms[atom, HIGH]
     if at < low or at > high:
@@ -279,7 +279,7 @@ def _within(world: World, atom: Any, at: Any) -> Any:
 
 
 @kernel()
-def passes(world: World, test: Any, term: Any) -> Any:
+def passes(world: NetworkArrays, test: Any, term: Any) -> Any:
     """Whether a term passes a test."""
     code = np.int64(world.domains[term, DOMAIN_CODE])
     at = world.domains[term, COORDINATE]
@@ -294,7 +294,7 @@ def passes(world: World, test: Any, term: Any) -> Any:
 
 
 @kernel()
-def banked(world: World, bank: Any, term: Any) -> Any:
+def banked(world: NetworkArrays, bank: Any, term: Any) -> Any:
     """Which tests of a bank a term passes, a bit each."""
     answer = np.uint64(0)
     for place in range(64):
@@ -318,13 +318,13 @@ MOST = 2.0**62  # half of what a count may be: sums of what is below it are noti
 
 
 @kernel(inline=True)
-def state_slot(world: World, message: Any, vertex: Any) -> Any:
+def state_slot(world: NetworkArrays, message: Any, vertex: Any) -> Any:
     """Where a message to a vertex stands, or the free place where it would."""
     return find_row(world.entries, np.uint64(pair_key(message, vertex)))
 
 
 @kernel(inline=True)
-def heard(world: World, message: Any, vertex: Any) -> Any:
+def heard(world: NetworkArrays, message: Any, vertex: Any) -> Any:
     """The value of a message at a vertex."""
     if not world.marks[vertex] >> np.uint64(message & 63) & _1:
         return _0
@@ -332,7 +332,7 @@ def heard(world: World, message: Any, vertex: Any) -> Any:
 
 
 @kernel(inline=True)
-def set_heard(world: World, message: Any, vertex: Any, value: Any) -> None:
+def set_heard(world: NetworkArrays, message: Any, vertex: Any, value: Any) -> None:
     """Sets the value of a message at a vertex; there is room for one more."""
     slot = state_slot(world, message, vertex)
     if world.entries[slot, 0] == _0:
@@ -346,7 +346,7 @@ def set_heard(world: World, message: Any, vertex: Any, value: Any) -> None:
 
 
 @kernel()
-def part_mask(world: World, part: Any, vertex: Any) -> Any:
+def part_mask(world: NetworkArrays, part: Any, vertex: Any) -> Any:
     """What a part hears at a vertex, in tags of its own; a test has the one tag 0."""
     kind, ref = world.parts[part].kind, np.int64(world.parts[part].ref)
     if kind == PART_HEARS:
@@ -360,7 +360,7 @@ def part_mask(world: World, part: Any, vertex: Any) -> Any:
 
 
 @kernel()
-def mapped(world: World, part: Any, mask: Any, tags: Any) -> Any:
+def mapped(world: NetworkArrays, part: Any, mask: Any, tags: Any) -> Any:
     """What a part hears, in the tags of its node."""
     how = world.parts[part].map
     if how == SAME:
@@ -376,7 +376,7 @@ def mapped(world: World, part: Any, mask: Any, tags: Any) -> Any:
 
 
 @kernel()
-def node_bits(world: World, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
+def node_bits(world: NetworkArrays, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
     """What a node says at a vertex; of the part `skipped` (or -1) only these bits are taken."""
     tags = world.ones[node]
     answer = tags if skipped < 0 else mapped(world, skipped, bits, tags)
@@ -390,14 +390,14 @@ def node_bits(world: World, node: Any, vertex: Any, skipped: Any, bits: Any) -> 
 
 
 @kernel(inline=True)
-def note_size(world: World, size: Any) -> None:
+def note_size(world: NetworkArrays, size: Any) -> None:
     """Remembers that a product was too large to be reported."""
     if size >= MOST or size <= -MOST:
         world.too_many = 1
 
 
 @kernel()
-def node_count(world: World, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
+def node_count(world: NetworkArrays, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
     """How often a node can be completed at a vertex; in place of the part `skipped` (or -1) stands `count`."""
     answer = _1 if skipped < 0 else count
     first, size = np.int64(world.nodes[node].first), np.float64(np.int64(answer))
@@ -412,7 +412,7 @@ def node_count(world: World, node: Any, vertex: Any, skipped: Any, count: Any) -
 
 
 @kernel()
-def node_value(world: World, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
+def node_value(world: NetworkArrays, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
     """What the node of a message says, by the message's kind."""
     node = np.int64(world.messages[message].node)
     if world.messages[message].kind == COUNT:
@@ -421,7 +421,7 @@ def node_value(world: World, message: Any, vertex: Any, skipped: Any, value: Any
 
 
 @kernel()
-def spoken(world: World, message: Any, hearer: Any, speaker: Any) -> Any:
+def spoken(world: NetworkArrays, message: Any, hearer: Any, speaker: Any) -> Any:
     """What one edge, from the vertex that hears to the one that speaks, adds to a message."""
     node = world.messages[message].node
     if node >= 0:
@@ -446,7 +446,7 @@ def spoken(world: World, message: Any, hearer: Any, speaker: Any) -> Any:
 
 
 @kernel(inline=True)
-def has_journal_room(world: World) -> Any:
+def has_journal_room(world: NetworkArrays) -> Any:
     """Whether another change can be written down, if it has to be."""
     if not world.keeps_journal or world.journal_count < len(world.journal):
         return True
@@ -455,7 +455,7 @@ def has_journal_room(world: World) -> Any:
 
 
 @kernel()
-def write_down(world: World, update: Any, phase: Any, change: Any, edge: Any) -> None:
+def write_down(world: NetworkArrays, update: Any, phase: Any, change: Any, edge: Any) -> None:
     """Writes down what became of an edge, unless it is a derived one; there is room."""
     known = world.graph.edges[edge]
     if is_virtual(world, known[PREDICATE]):
@@ -468,7 +468,7 @@ def write_down(world: World, update: Any, phase: Any, change: Any, edge: Any) ->
 
 
 @kernel()
-def write_down_weight(world: World, update: Any, phase: Any, edge: Any, weight: Any) -> None:
+def write_down_weight(world: NetworkArrays, update: Any, phase: Any, edge: Any, weight: Any) -> None:
     """The same for a present edge that is given a weight; the edge has not taken it yet."""
     if np.isnan(weight) or len(world.graph.weights) == 0:
         return
@@ -486,7 +486,7 @@ def write_down_weight(world: World, update: Any, phase: Any, edge: Any, weight: 
 
 
 @kernel()
-def touch(world: World, query: Any) -> None:
+def touch(world: NetworkArrays, query: Any) -> None:
     """Notes a query that is about to change, once a phase, with whether it holds."""
     if world.queries[query].stamp == world.stamp:
         return
@@ -498,7 +498,7 @@ def touch(world: World, query: Any) -> None:
 
 
 @kernel()
-def touch_queries(world: World, link: Any, missing: Any) -> None:
+def touch_queries(world: NetworkArrays, link: Any, missing: Any) -> None:
     """Adds to the number of missing components of all queries in a chain of links."""
     while link >= 0:
         query = np.int64(world.links[link].item)
@@ -508,7 +508,7 @@ def touch_queries(world: World, link: Any, missing: Any) -> None:
 
 
 @kernel()
-def hold_more(world: World, component: Any, sign: Any) -> None:
+def hold_more(world: NetworkArrays, component: Any, sign: Any) -> None:
     """A component holds in one place more or less."""
     before = world.values[component]
     world.values[component] = before + sign
@@ -519,7 +519,7 @@ def hold_more(world: World, component: Any, sign: Any) -> None:
 
 
 @kernel()
-def count_more(world: World, component: Any, count: Any) -> None:
+def count_more(world: NetworkArrays, component: Any, count: Any) -> None:
     """A component is counted higher or lower."""
     world.values[component] += np.int64(count)
     note_size(world, np.float64(world.values[component]))
@@ -530,7 +530,7 @@ def count_more(world: World, component: Any, count: Any) -> None:
 
 
 @kernel()
-def counted(world: World, query: Any) -> Any:
+def counted(world: NetworkArrays, query: Any) -> Any:
     """The count of a query: the product of its components, if all its concrete edges are there."""
     if world.queries[query].missing > 0:
         return np.int64(0)
@@ -544,7 +544,7 @@ def counted(world: World, query: Any) -> Any:
 
 
 @kernel()
-def _write(world: World, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
+def _write(world: NetworkArrays, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
     event = world.events[world.event_count]
     event.update, event.phase, event.kind = update, phase, kind
     event.ref, event.sign, event.value = ref, sign, value
@@ -552,7 +552,7 @@ def _write(world: World, update: Any, phase: Any, kind: Any, ref: Any, sign: Any
 
 
 @kernel()
-def _report_count(world: World, query: Any, update: Any, phase: Any) -> None:
+def _report_count(world: NetworkArrays, query: Any, update: Any, phase: Any) -> None:
     known, count = world.limits[query], counted(world, query)
     if world.queries[query].watch:
         if count != known.latest:
@@ -567,7 +567,7 @@ def _report_count(world: World, query: Any, update: Any, phase: Any) -> None:
 
 
 @kernel()
-def flush(world: World, update: Any, phase: Any) -> Any:
+def flush(world: NetworkArrays, update: Any, phase: Any) -> Any:
     """Tells what has changed in a phase and begins another; False, with nothing done, if there is no room for it."""
     if world.event_count + world.touched_count > len(world.events):
         world.needed = world.touched_count
@@ -610,7 +610,7 @@ class Start(NamedTuple):
 
 
 @kernel()
-def note_solution(world: World, start: Start) -> Any:
+def note_solution(world: NetworkArrays, start: Start) -> Any:
     """Takes note of a solution for all components, or for the driving constants that it leads to; False if it was to be
     listed and there was no room."""
     group, change = world.groups[start.group], start.sign
@@ -648,7 +648,7 @@ def note_solution(world: World, start: Start) -> Any:
 
 
 @kernel()
-def _note_constant(world: World, start: Start, constant: Any, change: Any) -> None:
+def _note_constant(world: NetworkArrays, start: Start, constant: Any, change: Any) -> None:
     """Every component of a constant all of whose tags are heard holds in one place more, or less; a count changes."""
     if constant < 0:
         return
@@ -664,7 +664,7 @@ def _note_constant(world: World, start: Start, constant: Any, change: Any) -> No
 
 
 @kernel()
-def _is_heard(world: World, group: Any, bits: Any) -> Any:
+def _is_heard(world: NetworkArrays, group: Any, bits: Any) -> Any:
     for part in range(world.groups[group].parts):
         bit = world.bits[bits + part]
         if bit != _NO_BIT and not (world.masks[part] >> np.uint64(bit)) & _1:
@@ -676,7 +676,7 @@ def _is_heard(world: World, group: Any, bits: Any) -> Any:
 
 
 @kernel()
-def _filled(world: World, group: Any) -> Any:
+def _filled(world: NetworkArrays, group: Any) -> Any:
     """The row that is named by what fills the holes of a group, or -1."""
     count = world.groups[group].holes
     if count == 0:
@@ -690,7 +690,7 @@ def _filled(world: World, group: Any) -> Any:
 
 
 @kernel()
-def _list(world: World, start: Start) -> Any:
+def _list(world: NetworkArrays, start: Start) -> Any:
     """Lists a solution for every component that its holes and tests name."""
     constant = _filled(world, start.group)
     count, component = 0, np.int64(world.constants[constant].first) if constant >= 0 else np.int64(-1)
@@ -732,7 +732,7 @@ def _list(world: World, start: Start) -> Any:
 
 
 @kernel()
-def _begin_round(world: World) -> None:
+def _begin_round(world: NetworkArrays) -> None:
     """Nothing was tried yet; as `Runner.begin_round`."""
     world.round += 1
     if world.round > LAST_STAMP:
@@ -744,7 +744,7 @@ def _begin_round(world: World) -> None:
 
 
 @kernel()
-def _begin_tally(world: World, group: Any) -> Any:
+def _begin_tally(world: NetworkArrays, group: Any) -> Any:
     """A join of a group begins, with what TRIED says, or goes on; False if the group was given up."""
     row = world.groups[group]
     if row.round != world.round:
@@ -757,7 +757,7 @@ def _begin_tally(world: World, group: Any) -> Any:
 
 
 @kernel()
-def _payer(world: World, start: Start, first: Any, count: Any, bound: Any) -> Any:
+def _payer(world: NetworkArrays, start: Start, first: Any, count: Any, bound: Any) -> Any:
     """The row of constants for which alone a join goes on once so many of its steps are bound; -1 if there is none."""
     if start.constant >= 0:
         return start.constant
@@ -777,12 +777,12 @@ def _payer(world: World, start: Start, first: Any, count: Any, bound: Any) -> An
 
 
 @kernel()
-def _is_given_up(world: World, row: Any) -> Any:
+def _is_given_up(world: NetworkArrays, row: Any) -> Any:
     return row >= 0 and world.constants[row].round == GIVEN
 
 
 @kernel()
-def _is_too_much(world: World, group: Any, row: Any) -> Any:
+def _is_too_much(world: NetworkArrays, group: Any, row: Any) -> Any:
     """Lets a row, or the group if that is -1, pay for what was tried since the last look. Whether it is given up."""
     bits, looked = world.check_bits, world.check
     world.check = ((world.tried >> bits) + 1) << bits
@@ -837,7 +837,7 @@ def _term(terms: Any, node: Any) -> Any:
 
 
 @kernel()
-def _hears(world: World, start: Start, slot: Any) -> Any:
+def _hears(world: NetworkArrays, start: Start, slot: Any) -> Any:
     """Whether every part of a slot hears something at its vertex; what they hear is kept."""
     group = start.group
     first, vertex = np.int64(world.groups[group].first_part), np.int64(world.path[slot])
@@ -852,7 +852,7 @@ def _hears(world: World, start: Start, slot: Any) -> Any:
 
 
 @kernel()
-def _bind(world: World, start: Start, node: Any, known: Any, term: Any) -> Any:
+def _bind(world: NetworkArrays, start: Start, node: Any, known: Any, term: Any) -> Any:
     """Gives a node of an edge its term, unless it is known: then it must be that."""
     if known:
         return _term(world.path, node) == term
@@ -861,7 +861,7 @@ def _bind(world: World, start: Start, node: Any, known: Any, term: Any) -> Any:
 
 
 @kernel()
-def _unify(world: World, start: Start, edge: Any, known: Any, triple: Any) -> Any:
+def _unify(world: NetworkArrays, start: Start, edge: Any, known: Any, triple: Any) -> Any:
     """Binds what is unknown of a core edge to a triple; a variable that stands in it twice must agree."""
     nodes = world.core_edges[edge]
     if not _bind(world, start, nodes.subject, known & 1 != 0, triple[0]):
@@ -880,13 +880,13 @@ def _unify(world: World, start: Start, edge: Any, known: Any, triple: Any) -> An
 
 
 @kernel(inline=True)
-def _is_hidden(world: World, start: Start, edge: Any, number: Any) -> Any:
+def _is_hidden(world: NetworkArrays, start: Start, edge: Any, number: Any) -> Any:
     """Whether a core edge must not be this edge of the graph: it is the changed one, and met at an earlier place."""
     return number == start.edge and edge - world.groups[start.group].first_edge < start.place
 
 
 @kernel()
-def _run_of(world: World, edge: Any, known: Any) -> Any:
+def _run_of(world: NetworkArrays, edge: Any, known: Any) -> Any:
     """The run that a step walks through, where one end and the predicate are known; else -1."""
     nodes, terms = world.core_edges[edge], world.path
     key = 2 * np.int64(_term(terms, nodes.predicate))
@@ -896,7 +896,7 @@ def _run_of(world: World, edge: Any, known: Any) -> Any:
 
 
 @kernel()
-def _found(world: World, start: Start, edge: Any) -> Any:
+def _found(world: NetworkArrays, start: Start, edge: Any) -> Any:
     """Whether a core edge, all of it known, is there."""
     nodes, terms = world.core_edges[edge], world.path
     s, p, o = (_term(terms, nodes.subject), _term(terms, nodes.predicate), _term(terms, nodes.object))
@@ -905,7 +905,7 @@ def _found(world: World, start: Start, edge: Any) -> Any:
 
 
 @kernel()
-def _hole_of(world: World, group: Any, step: Any) -> Any:
+def _hole_of(world: NetworkArrays, group: Any, step: Any) -> Any:
     """The hole that a step binds, or -1; where others are filled already, what stands beside those in some row."""
     given, found = world.steps[step].given, np.int64(world.steps[step].chains)
     if found < 0:
@@ -921,7 +921,7 @@ def _hole_of(world: World, group: Any, step: Any) -> Any:
 
 
 @kernel()
-def _open_run(world: World, group: Any, step: Any, cursor: Any) -> Any:
+def _open_run(world: NetworkArrays, group: Any, step: Any, cursor: Any) -> Any:
     """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole. How many
     ways there are."""
     edge, known = np.int64(world.steps[step].edge), np.int64(world.steps[step].known)
@@ -948,7 +948,7 @@ def _open_run(world: World, group: Any, step: Any, cursor: Any) -> Any:
 
 
 @kernel()
-def _open(world: World, group: Any, step: Any, depth: Any) -> None:
+def _open(world: NetworkArrays, group: Any, step: Any, depth: Any) -> None:
     """Begins a step. Its ways count as tried: all of them are looked at, unless the join is given up."""
     cursor, ways = world.cursors[depth], np.int64(0)
     edge, known = np.int64(world.steps[step].edge), np.int64(world.steps[step].known)
@@ -965,7 +965,7 @@ def _open(world: World, group: Any, step: Any, depth: Any) -> None:
 
 
 @kernel()
-def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_in_run(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next neighbour of a step's run that fits."""
     cursor = world.cursors[depth]
     edge, known = np.int64(world.steps[step].edge), world.steps[step].known
@@ -993,7 +993,7 @@ def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _fits(world: World, start: Start, step: Any, number: Any) -> Any:
+def _fits(world: NetworkArrays, start: Start, step: Any, number: Any) -> Any:
     """Whether an edge of the graph fits a step; its unknown parts are bound on the way."""
     edge = np.int64(world.steps[step].edge)
     if _is_hidden(world, start, edge, number):
@@ -1004,7 +1004,7 @@ def _fits(world: World, start: Start, step: Any, number: Any) -> Any:
 
 
 @kernel()
-def _next_of_vertex(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_vertex(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of a vertex, whatever its property, that fits; no variable stands for a virtual property."""
     cursor = world.cursors[depth]
     direction = OUT if world.steps[step].known & 1 else IN
@@ -1024,7 +1024,7 @@ def _next_of_vertex(world: World, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _next_of_all(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_all(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of the whole graph that fits."""
     cursor, known = world.cursors[depth], world.steps[step].known
     while cursor.place < world.graph.numbered:
@@ -1038,7 +1038,7 @@ def _next_of_all(world: World, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _next(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """Takes the next way through a step, if there is another."""
     known, cursor = world.steps[step].known, world.cursors[depth]
     if known == 7:
@@ -1055,7 +1055,7 @@ def _next(world: World, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _join(world: World, start: Start, which: Any) -> Any:
+def _join(world: NetworkArrays, start: Start, which: Any) -> Any:
     """Meets all solutions of the core by the steps of a start, or gives it up; False if there was no room to list one
     of them: called again, it goes on with that."""
     row = world.groups[start.group].starts + which
@@ -1101,7 +1101,7 @@ def _join(world: World, start: Start, which: Any) -> Any:
 
 @kernel()
 def join_from_slot(
-    world: World, group: Any, slot: Any, vertex: Any, part: Any, value: Any, constant: Any, edge: Any, sign: Any
+    world: NetworkArrays, group: Any, slot: Any, vertex: Any, part: Any, value: Any, constant: Any, edge: Any, sign: Any
 ) -> None:
     """A slot stands for a vertex at which a part of it hears `value` anew, or no longer; or of which the edge to a
     driving constant came or went; -1 stands for none of it, and for an edge that was there all the time.
@@ -1116,14 +1116,14 @@ def join_from_slot(
 
 
 @kernel()
-def join_from_driver(world: World, constant: Any, vertex: Any, edge: Any, sign: Any) -> None:
+def join_from_driver(world: NetworkArrays, constant: Any, vertex: Any, edge: Any, sign: Any) -> None:
     group = np.int64(world.constants[constant].group)
     slot = np.int64(world.groups[group].driver_slot)
     join_from_slot(world, group, slot, vertex, np.int64(-1), _0, constant, edge, sign)
 
 
 @kernel()
-def join_from_edge(world: World, group: Any, place: Any, number: Any, sign: Any) -> Any:
+def join_from_edge(world: NetworkArrays, group: Any, place: Any, number: Any, sign: Any) -> Any:
     """A changed edge of the graph stands for a core edge; False if there was no room to list what it completes."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign))
     edge = np.int64(world.groups[group].first_edge) + place
@@ -1153,7 +1153,7 @@ def join_from_edge(world: World, group: Any, place: Any, number: Any, sign: Any)
 
 
 @kernel()
-def push(world: World, message: Any, vertex: Any, payload: Any) -> None:
+def push(world: NetworkArrays, message: Any, vertex: Any, payload: Any) -> None:
     """Another item; there is room for it."""
     level = np.int64(world.messages[message].level)
     item = world.free_item
@@ -1170,7 +1170,7 @@ def push(world: World, message: Any, vertex: Any, payload: Any) -> None:
 
 
 @kernel()
-def has_items(world: World, wanted: Any) -> Any:
+def has_items(world: NetworkArrays, wanted: Any) -> Any:
     """Whether there is room for so many items."""
     if world.items_used + wanted <= len(world.items):
         return True
@@ -1183,7 +1183,7 @@ def has_items(world: World, wanted: Any) -> Any:
 
 
 @kernel()
-def has_work(world: World) -> Any:
+def has_work(world: NetworkArrays) -> Any:
     """Whether there is an item; the lowest level is looked up on the way."""
     level = world.lowest_level
     while level < len(world.levels) and world.levels[level] < 0:
@@ -1193,7 +1193,7 @@ def has_work(world: World) -> Any:
 
 
 @kernel()
-def _pop(world: World) -> None:
+def _pop(world: NetworkArrays) -> None:
     """Takes the next item out; its row is free."""
     level = world.lowest_level
     item = np.int64(world.levels[level])
@@ -1206,7 +1206,7 @@ def _pop(world: World) -> None:
 
 
 @kernel()
-def seed(world: World, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
+def seed(world: NetworkArrays, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
     """Work for all messages that a changed edge carries from one end to the other."""
     while site >= 0:
         if world.sites[site].kind == SITE_MESSAGE:
@@ -1227,7 +1227,7 @@ def seed(world: World, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
 
 
 @kernel()
-def _still_said(world: World, message: Any, vertex: Any, wanted: Any) -> Any:
+def _still_said(world: NetworkArrays, message: Any, vertex: Any, wanted: Any) -> Any:
     """Which of these bits some neighbour still says."""
     run = find_run(world.graph, vertex, np.int64(world.messages[message].key))
     said = _0
@@ -1239,7 +1239,7 @@ def _still_said(world: World, message: Any, vertex: Any, wanted: Any) -> Any:
 
 
 @kernel()
-def _difference(world: World, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
+def _difference(world: NetworkArrays, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
     """The bits or the count by which an item changes a message."""
     if world.messages[message].kind == COUNT:
         return payload
@@ -1251,7 +1251,7 @@ def _difference(world: World, message: Any, vertex: Any, payload: Any, sign: Any
 
 
 @kernel()
-def _plan(world: World, message: Any, vertex: Any, changed: Any) -> Any:
+def _plan(world: NetworkArrays, message: Any, vertex: Any, changed: Any) -> Any:
     """Finds out where a change is carried on to: (how many plans, how many items they may lead to)."""
     count, total = 0, 0
     user = np.int64(world.messages[message].users)
@@ -1272,7 +1272,7 @@ def _plan(world: World, message: Any, vertex: Any, changed: Any) -> Any:
 
 
 @kernel()
-def _join_groups(world: World, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
+def _join_groups(world: NetworkArrays, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
     """Tells the groups that hear a message."""
     user = np.int64(world.messages[message].users)
     while user >= 0:
@@ -1284,7 +1284,7 @@ def _join_groups(world: World, message: Any, vertex: Any, changed: Any, sign: An
 
 
 @kernel()
-def take(world: World, sign: Any) -> Any:
+def take(world: NetworkArrays, sign: Any) -> Any:
     """Takes one item and does it; there is room for a state. False, with nothing done, if there is none for what
     follows."""
     item = np.int64(world.levels[world.lowest_level])
@@ -1330,7 +1330,7 @@ HEADS = 7
 
 
 @kernel(inline=True)
-def _compare_sites(world: World, place: Any, key: Any) -> Any:
+def _compare_sites(world: NetworkArrays, place: Any, key: Any) -> Any:
     head = world.site_slots[place] - 1
     if head < 0:
         return FREE
@@ -1342,7 +1342,7 @@ _find_site = search(_compare_sites)
 
 
 @kernel()
-def first_site(world: World, vertex: Any, key: Any) -> Any:
+def first_site(world: NetworkArrays, vertex: Any, key: Any) -> Any:
     """The first site under a key, or -1. The hash is that of (vertex + 1, key + 4), as in `network.Sites`."""
     hashed = spread(pair_key(np.int64(vertex) + 1, np.int64(key) + 4))
     head = world.site_slots[_find_site(world, len(world.site_slots), hashed, (vertex, key))] - 1
@@ -1350,7 +1350,7 @@ def first_site(world: World, vertex: Any, key: Any) -> Any:
 
 
 @kernel()
-def _head(world: World, head: Any, row: Any) -> Any:
+def _head(world: NetworkArrays, head: Any, row: Any) -> Any:
     """The first site under the n-th key that an edge is asked by."""
     key = 2 * np.int64(row[PREDICATE])
     if head == 0:
@@ -1369,7 +1369,7 @@ def _head(world: World, head: Any, row: Any) -> Any:
 
 
 @kernel()
-def visit_sites(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
+def visit_sites(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Joins from every core edge and driving constant that an edge stands for; False where room was lacking: the next
     call goes on from there."""
     row = world.graph.edges[edge]
@@ -1390,7 +1390,7 @@ def visit_sites(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
 
 
 @kernel()
-def seed_messages(world: World, edge: Any, sign: Any) -> None:
+def seed_messages(world: NetworkArrays, edge: Any, sign: Any) -> None:
     """Work for every message that an edge carries, either way."""
     row = world.graph.edges[edge]
     subject, object = np.int64(row[SUBJECT]), np.int64(row[OBJECT])
@@ -1415,7 +1415,7 @@ INT64_ROWS = rows(int64, writable=True)
 
 
 @kernel()
-def _hear(world: World, fresh: Any, bits: Any, place: Any, hearer: Any, speaker: Any) -> None:
+def _hear(world: NetworkArrays, fresh: Any, bits: Any, place: Any, hearer: Any, speaker: Any) -> None:
     """Every fresh message of one key, of which this is the first place, takes in what an edge carries."""
     if place < 0:
         return
@@ -1514,7 +1514,7 @@ _AHEAD = 12  # updates for which memory is asked for ahead
 
 
 @kernel()
-def _begin_reaction(world: World, progress: Progress, edge: Any, sign: Any) -> None:
+def _begin_reaction(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> None:
     """Writes the change down, and touches the queries that wait for just this edge."""
     row = world.graph.edges[edge]
     progress.subject, progress.predicate, progress.object = row[SUBJECT], row[PREDICATE], row[OBJECT]
@@ -1529,7 +1529,7 @@ def _begin_reaction(world: World, progress: Progress, edge: Any, sign: Any) -> N
 
 
 @kernel()
-def react(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
+def react(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Everything that an edge brings that was just added, or takes that is about to be removed (and then is)."""
     if progress.reaction == _FIRST:
         if not has_journal_room(world):
@@ -1557,7 +1557,7 @@ def react(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
 
 
 @kernel()
-def _follow(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
+def _follow(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Reacts to a changed edge, and stops once if others are derived from it."""
     if progress.reaction != _DERIVED:
         reason = react(world, progress, edge, sign)
@@ -1575,7 +1575,7 @@ def _follow(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
 
 
 @kernel()
-def _flush(world: World, phase: Any) -> Any:
+def _flush(world: NetworkArrays, phase: Any) -> Any:
     """Ends a phase of an update, if anything was touched in it."""
     if world.touched_count and not flush(world, world.update, phase):
         return False
@@ -1584,7 +1584,7 @@ def _flush(world: World, phase: Any) -> Any:
 
 
 @kernel()
-def _expire(world: World, progress: Progress) -> Any:
+def _expire(world: NetworkArrays, progress: Progress) -> Any:
     while True:
         if progress.edge < 0:  # else it was taken out of the window before the run stopped
             progress.edge = next_due(world.graph)
@@ -1597,7 +1597,7 @@ def _expire(world: World, progress: Progress) -> Any:
 
 
 @kernel()
-def _others(world: World, run: Any, object: Any, changes: Any) -> Any:
+def _others(world: NetworkArrays, run: Any, object: Any, changes: Any) -> Any:
     """The edges of a run that lead elsewhere; returns how many, room or not."""
     count = 0
     for place in range(run_length(world.graph, run)):
@@ -1610,7 +1610,7 @@ def _others(world: World, run: Any, object: Any, changes: Any) -> Any:
 
 
 @kernel()
-def _touching(world: World, vertex: Any, changes: Any) -> Any:
+def _touching(world: NetworkArrays, vertex: Any, changes: Any) -> Any:
     """The edges that touch a vertex, each once, but for virtual ones; returns how many, room or not."""
     count, run = 0, first_run(world.graph, vertex)
     virtual = world.graph.first_virtual
@@ -1628,7 +1628,7 @@ def _touching(world: World, vertex: Any, changes: Any) -> Any:
 
 
 @kernel()
-def _expand(world: World, row: Any) -> Any:
+def _expand(world: NetworkArrays, row: Any) -> Any:
     """Finds the edges that an update removes; returns how many, room or not, or -1 if adjacency is needed for it."""
     op = world.batch_op[row]
     subject, predicate, object = world.batch_subject[row], world.batch_predicate[row], world.batch_object[row]
@@ -1647,7 +1647,7 @@ def _expand(world: World, row: Any) -> Any:
 
 
 @kernel()
-def _add(world: World, progress: Progress) -> Any:
+def _add(world: NetworkArrays, progress: Progress) -> Any:
     """Adds the edge of an update, or renews it."""
     row = progress.update
     if world.batch_op[row] != ADD_EDGE and world.batch_op[row] != SET_EDGE:
@@ -1672,7 +1672,7 @@ def _add(world: World, progress: Progress) -> Any:
 
 
 @kernel()
-def _update(world: World, progress: Progress) -> Any:
+def _update(world: NetworkArrays, progress: Progress) -> Any:
     """One update, from wherever it stands to its end; or the reason why it cannot go on."""
     row = progress.update
     if progress.stage == _BEGIN:
@@ -1713,7 +1713,7 @@ def _update(world: World, progress: Progress) -> Any:
 
 
 @kernel()
-def _alter(world: World, progress: Progress) -> Any:
+def _alter(world: NetworkArrays, progress: Progress) -> Any:
     """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
     sign = progress.sign
     if progress.edge < 0:
@@ -1767,7 +1767,7 @@ def run(address: int, begins: Any) -> Any:
 
 
 @kernel()
-def _begin_run(world: World, progress: Progress) -> None:
+def _begin_run(world: NetworkArrays, progress: Progress) -> None:
     """A run stands at the beginning of a batch."""
     progress.update = progress.stage = progress.reaction = progress.head = 0
     progress.edge, progress.site = -1, -2
@@ -1784,7 +1784,7 @@ _QUICK_AHEAD = 16  # updates for which memory is asked for ahead
 
 
 @kernel(inline=True)
-def _quick_change(world: World, row: Any, adds: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _quick_change(world: NetworkArrays, row: Any, adds: Any, subject: Any, predicate: Any, object: Any) -> None:
     graph = world.graph
     edge = enter(graph, subject, predicate, object) if adds else find_edge(graph, subject, predicate, object)
     if edge < 0 or is_present(graph, edge) == adds:

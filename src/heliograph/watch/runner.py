@@ -95,7 +95,7 @@ class Runner:
 
     @property
     def nbytes(self) -> int:
-        return self.graph.nbytes + self.world.nbytes
+        return self.world.nbytes
 
     # --- updates ------------------------------------------------------------------------------------------------
 
