@@ -21,10 +21,11 @@ from heliograph.compiled.types import array as array_type
 from heliograph.filter.layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
 from heliograph.watch import layout
 from heliograph.watch.graph_kernels import (
+    EDGE_NUMBER,
     GraphArrays,
     drop,
     edge_at,
-    enter,
+    edge_tag,
     find_edge,
     find_run,
     first_run,
@@ -40,6 +41,7 @@ from heliograph.watch.graph_kernels import (
     put,
     renew,
     run_length,
+    slot_of,
     stamp_new,
     tick,
 )
@@ -1784,20 +1786,42 @@ _QUICK_AHEAD = 16  # updates for which memory is asked for ahead
 
 
 @kernel(inline=True)
-def _quick_change(world: NetworkArrays, row: Any, adds: Any, subject: Any, predicate: Any, object: Any) -> None:
-    graph = world.graph
-    edge = enter(graph, subject, predicate, object) if adds else find_edge(graph, subject, predicate, object)
-    if edge < 0 or is_present(graph, edge) == adds:
-        return
-    link = np.int64(graph.edges[edge, LINK] >> 1)
-    if link:
-        touch_queries(world, link - 1, np.int64(-1 if adds else 1))
-    if world.keeps_journal:
-        write_down(world, row, 1, CAME if adds else WENT, edge)
-    if adds:
+def _quick_add(world: NetworkArrays, graph: GraphArrays, row: Any, subject: Any, predicate: Any, object: Any) -> None:
+    tag = edge_tag(subject, predicate, object)
+    place = slot_of(graph, tag, subject, predicate, object)
+    edge = (graph.slots[place] & EDGE_NUMBER) - 1
+    if edge < 0:
+        edge = graph.free_edge - 1
+        if edge >= 0:
+            graph.free_edge = graph.edges[edge, SUBJECT]
+        else:
+            edge = graph.numbered
+            graph.numbered = edge + 1
+        graph.slots[place] = (tag << 32) | (edge + 1)
+        graph.taken += 1
+        graph.edges[edge, SUBJECT], graph.edges[edge, PREDICATE] = subject, predicate
+        graph.edges[edge, OBJECT], graph.edges[edge, LINK] = object, PRESENT
+        graph.live += 1
+    elif not graph.edges[edge, LINK] & PRESENT:
         graph.edges[edge, LINK] |= PRESENT
         graph.live += 1
+        touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(-1))
     else:
+        return
+    if world.keeps_journal:
+        write_down(world, row, 1, CAME, edge)
+
+
+@kernel(inline=True)
+def _quick_remove(
+    world: NetworkArrays, graph: GraphArrays, row: Any, subject: Any, predicate: Any, object: Any
+) -> None:
+    place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
+    edge = (graph.slots[place] & EDGE_NUMBER) - 1
+    if edge >= 0 and graph.edges[edge, LINK] & PRESENT:
+        touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(1))
+        if world.keeps_journal:
+            write_down(world, row, 1, WENT, edge)
         drop(graph, edge)
 
 
@@ -1823,7 +1847,10 @@ def run_quick(address: int, begins: Any) -> Any:
             if not has_journal_room(world):
                 return NEED_ROOM
             tick(graph, world.batch_at[row])
-            _quick_change(world, row, ops[row] == ADD_EDGE, subjects[row], predicates[row], objects[row])
+            if ops[row] == ADD_EDGE:
+                _quick_add(world, graph, row, subjects[row], predicates[row], objects[row])
+            else:
+                _quick_remove(world, graph, row, subjects[row], predicates[row], objects[row])
         if world.touched_count:
             progress.stage = 1
             if not flush(world, row, np.int64(1)):
