@@ -34,21 +34,21 @@ from numba import float64, int32, int64
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, vacate
-from heliograph.compiled.records import ADDRESS, Struct, array, number, record_like, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, view, wanted
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.graph_kernels import (
-    GRAPH,
     drop,
     edge_at,
     find_edge,
     first_run,
+    graph_at,
     has_room,
     neighbour,
     next_run,
     put,
     run_length,
 )
-from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, GraphArrays, Int32s, Int64s
+from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
@@ -189,8 +189,7 @@ class Paths(Struct):
         rehash_into(self, _SLOTS * len(self.entries))
 
 
-GraphRecord = record_like(GraphArrays, GRAPH)
-graph_at, paths_at = view(GraphRecord), view(Paths)
+paths_at = view(Paths)
 
 
 # --- costs of paths: sums of weights in twice the precision of a float, then edges -----------------------------------
@@ -1434,8 +1433,6 @@ class TerminalGroups:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self.paths, self._report = Paths(undirected=undirected), MetricReport()
-        self._arrays = GraphRecord()  # the graph as kernels take it
-        self._known: GraphArrays | None = None  # the arrays that they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
         self._users: Counter[int] = Counter()
@@ -1458,8 +1455,8 @@ class TerminalGroups:
         alerted: Callable[[int, int], None] = _ignore,
     ) -> None:
         """Runs an operation to its end, making room as it lacks any."""
-        paths, report = self.paths, self._report
-        while stop := keep_paths(op, self._graph_address(), paths.address, log, asked, report.address, one, other):
+        paths, graph, report = self.paths, self.graph.arrays, self._report
+        while stop := keep_paths(op, graph.address, paths.address, log, asked, report.address, one, other):
             if stop == LACKS_EDGES:
                 self.graph.grow()
             elif stop == ALERTED:
@@ -1469,14 +1466,6 @@ class TerminalGroups:
                 report.make_room()
                 paths.make_room()
                 self._mend()
-
-    def _graph_address(self) -> int:
-        arrays = self.graph.arrays
-        if arrays is not self._known:
-            for name, each in zip(arrays._fields, arrays, strict=True):
-                setattr(self._arrays, name, each)
-            self._known = arrays
-        return self._arrays.address
 
     def _mend(self) -> None:
         """Makes room for members until no ball lacks any."""
