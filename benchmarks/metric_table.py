@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_watching
+from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_queries
 from benchmarks.check import Row
 
 _least = partial(Row, at_least=True, repeats=1)
@@ -25,7 +25,7 @@ _LOCAL = [
     _beside("degree, rate", "degrees alone", _RATE, measure=metric_local.measure_degree_rate),
     _beside("plain sets, rate", "of the first row", _RATE, measure=metric_local.measure_plain_rate),
     _beside("degree, clustering, rerun", "against triangles by networkx", "×", measure=metric_local.measure_rerun),
-    _beside("degree, clustering, watch", _WATCHED, _RATE, measure=metric_watching.measure_local),
+    _beside("degree, clustering, watch", _WATCHED, _RATE, measure=metric_queries.measure_local),
 ]
 
 # Rows that share a stream stand together, so that it is drawn once.
@@ -38,7 +38,7 @@ _LARGE = [
         metric_paths.measure_distances,
     ),
     _beside("distance ≤ 4, rerun", _RERUN, "×", measure=metric_paths.measure_distances_rerun),
-    _least("distance ≤ 4, watched", _WATCHED, _RATE, 50_000, metric_watching.measure_distances),
+    _least("distance ≤ 4, watched", _WATCHED, _RATE, 50_000, metric_queries.measure_distances),
     _beside(
         "distance ≤ 4, undirected",
         "100 pairs, edges both ways",
@@ -47,10 +47,10 @@ _LARGE = [
     ),
     _least("4-cliques", "the same graph, every change told", _RATE, 20_000, metric_local.measure_cliques),
     _beside("4-cliques, rerun", _RERUN, "×", measure=metric_local.measure_cliques_rerun),
-    _least("4-cliques, watched", "one limit, a subscription", _RATE, 20_000, metric_watching.measure_cliques),
+    _least("4-cliques, watched", "one limit, a subscription", _RATE, 20_000, metric_queries.measure_cliques),
     _least("density, 2 hops", "1,000 centres, the same graph", _RATE, 20_000, metric_density.measure_density),
     _beside("density, 2 hops, rerun", _RERUN, "×", measure=metric_density.measure_density_rerun),
-    _least("density, 2 hops, watched", _WATCHED, _RATE, 20_000, metric_watching.measure_density),
+    _least("density, 2 hops, watched", _WATCHED, _RATE, 20_000, metric_queries.measure_density),
     _beside("dense", "every vertex, the same graph", _RATE, measure=metric_density.measure_dense),
     _beside("dense, rerun", "against core numbers by networkx", "×", measure=metric_density.measure_dense_rerun),
 ]
@@ -64,7 +64,7 @@ _BETWEENNESS = [
         metric_betweenness.measure_exact,
     ),
     _beside("betweenness, rerun", _RERUN, "×", measure=metric_betweenness.measure_exact_ratio),
-    _least("betweenness, watched", _WATCHED, _RATE, 20, metric_watching.measure_exact_betweenness),
+    _least("betweenness, watched", _WATCHED, _RATE, 20, metric_queries.measure_exact_betweenness),
     _least(
         "betweenness, sampled",
         "10,000 vertices, ε = 0.05, δ = 0.1",
@@ -84,18 +84,18 @@ _BETWEENNESS = [
         "the same, watched, each update told",
         _RATE,
         1_200,
-        metric_watching.measure_sampled_betweenness,
+        metric_queries.measure_sampled_betweenness,
     ),
 ]
 
 _TREES = [
     _least("Steiner trees", "100 of 4 terminals, 20,000 vertices", _RATE, 5_000, metric_paths.measure_trees),
     _beside("Steiner trees, rerun", _RERUN, "×", measure=metric_paths.measure_trees_rerun),
-    _least("Steiner trees, watched", _WATCHED, _RATE, 5_000, metric_watching.measure_trees),
+    _least("Steiner trees, watched", _WATCHED, _RATE, 5_000, metric_queries.measure_trees),
 ]
 
 _COMPOSED = [
-    _beside("composed", "?x :p ?y, two metrics, 20,000 vertices", _RATE, measure=metric_watching.measure_composed),
+    _beside("composed", "?x :p ?y, two metrics, 20,000 vertices", _RATE, measure=metric_queries.measure_composed),
 ]
 
 METRICS = [*_LOCAL, *_LARGE, *_BETWEENNESS, *_TREES, *_COMPOSED]

@@ -1,4 +1,4 @@
-"""The speed table of partitioning: containment, merging, shards, and plans that change.
+"""The speed table of partitioning: containment, partition_merging, shards, and plans that change.
 
 100,000 subscriptions of the filter workload, 100 matches a publication, unless the row says otherwise. A row takes its
 samples from one workload, that of the seed. Figures of [R], where it has one, stand in the row.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks import containing, merging, replanning, sharding
+from benchmarks import partition_changes, partition_containment, partition_merging, partition_shards
 from benchmarks.check import Row
 
 SUSTAINED = 2_000  # insertions a second
@@ -19,7 +19,11 @@ def _overlap(ratio: float) -> list[Row]:
     share = f"{ratio:.0%}".replace("%", " %")
     rate, growth, front = (
         partial(measure, ratio=ratio)
-        for measure in (containing.measure_insertion, containing.measure_growth, containing.measure_front)
+        for measure in (
+            partition_containment.measure_insertion,
+            partition_containment.measure_growth,
+            partition_containment.measure_front,
+        )
     )
     return [
         Row(f"insert, {share}", "so many contained; the last tenth", "/s", SUSTAINED, rate, at_least=True, repeats=1),
@@ -32,10 +36,17 @@ _FRONT = "of the subscriptions; [R] 9(d): what is not contained"
 
 
 def _containment() -> list[Row]:
-    generated = containing.measure_generated
+    generated = partition_containment.measure_generated
     return [
         Row("insert", "as generated; the last tenth", "/s", SUSTAINED, generated, at_least=True, repeats=1),
-        Row("front", "as generated, of the subscriptions", "×", None, containing.measure_generated_front, repeats=1),
+        Row(
+            "front",
+            "as generated, of the subscriptions",
+            "×",
+            None,
+            partition_containment.measure_generated_front,
+            repeats=1,
+        ),
         *(row for ratio in (0.0, 0.5, 0.9) for row in _overlap(ratio)),
     ]
 
@@ -47,7 +58,7 @@ def _merging() -> list[Row]:
             "patterns at the front",
             "",
             None,
-            merging.measure_front,
+            partition_merging.measure_front,
             repeats=1,
         ),
         Row(
@@ -55,7 +66,7 @@ def _merging() -> list[Row]:
             "of the mergers' answers; [R] 9(e): 0.13 %, of what unsaid",
             "%",
             1,
-            merging.measure_vain,
+            partition_merging.measure_vain,
             repeats=1,
         ),
         Row(
@@ -63,20 +74,32 @@ def _merging() -> list[Row]:
             "vain answers, of 500 that match nothing",
             "each",
             None,
-            merging.measure_stray,
+            partition_merging.measure_stray,
             repeats=1,
         ),
-        Row("merge 90 %, time", "subscribing to all at once; [R] 9(h)", "s", None, merging.measure_seconds, repeats=1),
+        Row(
+            "merge 90 %, time",
+            "subscribing to all at once; [R] 9(h)",
+            "s",
+            None,
+            partition_merging.measure_seconds,
+            repeats=1,
+        ),
         Row(
             "merge 90 %, 10,000",
             "of the mergers' answers, as many as in [R] 9(e)",
             "%",
             None,
-            merging.measure_few_vain,
+            partition_merging.measure_few_vain,
             repeats=1,
         ),
         Row(
-            "merge 99 %, 10,000", "patterns at the front; [R] 9(g): 629", "", None, merging.measure_few_front, repeats=1
+            "merge 99 %, 10,000",
+            "patterns at the front; [R] 9(g): 629",
+            "",
+            None,
+            partition_merging.measure_few_front,
+            repeats=1,
         ),
     ]
 
@@ -88,7 +111,7 @@ def _shards() -> list[Row]:
             "throughput against one, by the clock",
             "×",
             1.5,
-            sharding.measure_two,
+            partition_shards.measure_two,
             at_least=True,
             repeats=1,
         ),
@@ -97,18 +120,23 @@ def _shards() -> list[Row]:
             "the same, by the processor's time",
             "×",
             None,
-            sharding.measure_two_reckoned,
+            partition_shards.measure_two_reckoned,
             repeats=1,
         ),
         Row(
-            "two shards, 0.5 %", "match, as in [R] 9(i); by the clock", "×", None, sharding.measure_two_often, repeats=1
+            "two shards, 0.5 %",
+            "match, as in [R] 9(i); by the clock",
+            "×",
+            None,
+            partition_shards.measure_two_often,
+            repeats=1,
         ),
         Row(
             "two shards, 0.5 %, reck.",
             "the same, by the processor's time",
             "×",
             None,
-            sharding.measure_two_often_reckoned,
+            partition_shards.measure_two_often_reckoned,
             repeats=1,
         ),
         *(_against_one_index(name) for name in ("hash", "containment", "merging")),
@@ -116,13 +144,14 @@ def _shards() -> list[Row]:
 
 
 def _against_one_index(name: str) -> Row:
-    measure = partial(sharding.measure_plan, partition=name)
+    measure = partial(partition_shards.measure_plan, partition=name)
     return Row(f"{name}, two shards", "throughput against one index, by the clock", "×", None, measure, repeats=1)
 
 
 def _changes(name: str) -> list[Row]:
     wrong, change = (
-        partial(measure, partition=name) for measure in (replanning.measure_wrong, replanning.measure_change)
+        partial(measure, partition=name)
+        for measure in (partition_changes.measure_wrong, partition_changes.measure_change)
     )
     under_load = "1,000 changes, two publishers: lost or doubled"
     return [

@@ -110,12 +110,12 @@ def job(folder: Path, shards: int) -> dict[str, int]:
 
 def shard(folder: Path) -> dict[str, int]:
     """Opens one shard and matches."""
-    from heliograph.spark.filter_job import open_shard
+    from heliograph.spark.filter_job import OpenVersion
     from heliograph.spark.versions import Versions
 
     versions = Versions.at(folder / "plans")
-    opened = open_shard(versions.path(versions.latest()), 0)
-    opened.match(parquet.read_table(folder / "publications.parquet"), 0)
+    opened = OpenVersion.at(versions.path(versions.latest()))
+    opened.match(0, parquet.read_table(folder / "publications.parquet"), 0)
     return {"shard": _proportional(os.getpid())}
 
 

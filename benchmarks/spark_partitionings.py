@@ -21,9 +21,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from benchmarks.filter_workloads import WrongAnswer
-from benchmarks.planned import workload
+from benchmarks.partition_filters import workload
 from heliograph.spark.compile_job import FilterParts
-from heliograph.spark.filter_job import Plans, open_front, open_shard
+from heliograph.spark.filter_job import OpenVersion, Plans
 from heliograph.spark.frames import read
 
 if TYPE_CHECKING:
@@ -227,11 +227,12 @@ def _index_bytes(version: FilterParts) -> Sequence[int]:
 
 def _false_positives(version: Path, publications: pa.Table) -> float:
     """Of the publications that the front sends to shards, the share that match nothing there."""
-    found = open_front(version).front(publications, 0)
+    opened = OpenVersion.at(version)
+    found = opened.front(publications, 0)
     sent = hit = 0
     for shard, wanted in enumerate(found.wanted):
         ids = pa.array([found.ids[place] for place in wanted.tolist()], pa.string())
         rows = publications.filter(pa.compute.is_in(publications["publication_id"], value_set=ids))
         sent += len(ids)
-        hit += len(open_shard(version, shard).match(rows, 0).table["publication_id"].unique())
+        hit += len(opened.match(shard, rows, 0).table["publication_id"].unique())
     return 1 - hit / sent if sent else 0.0

@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks import (
-    changing,
-    compiling,
-    exchange_changes,
-    exchange_size,
-    filtering,
+    document_speed,
+    filter_changes,
+    filter_compilation,
+    filter_size,
+    filter_speed,
     first_contact,
-    interning,
-    piping,
+    predicate_compilation,
     predicate_index,
-    predicates,
-    reading,
-    resident,
-    routing,
+    route_changes,
+    route_size,
+    route_speed,
+    spark_speed,
+    vocabulary_speed,
 )
 from benchmarks.check import Row
 from benchmarks.metric_table import METRICS
@@ -27,18 +27,36 @@ from benchmarks.watch_table import WATCH
 
 FOUNDATION = [
     Row(
-        "intern terms", "5,000,000 cells, 20,000 distinct", "terms/s", 5e6, interning.measure, at_least=True, repeats=5
+        "intern terms",
+        "5,000,000 cells, 20,000 distinct",
+        "terms/s",
+        5e6,
+        vocabulary_speed.measure,
+        at_least=True,
+        repeats=5,
     ),
-    Row("read N-Triples", "300,000 triples, against pyoxigraph alone", "×", 2.2, reading.measure_ntriples),
-    Row("read Turtle", "300,000 triples, against pyoxigraph alone", "×", 2.2, reading.measure_turtle),
-    Row("read feeds", "RSS 2.0, 8 children an item", "items/s", 20_000, reading.measure_feed, at_least=True),
-    Row("compile SPARQL", "100,000 of 10 triples, shapes shared", "s", 20, compiling.measure_sparql),
+    Row("read N-Triples", "300,000 triples, against pyoxigraph alone", "×", 2.2, document_speed.measure_ntriples),
+    Row("read Turtle", "300,000 triples, against pyoxigraph alone", "×", 2.2, document_speed.measure_turtle),
+    Row("read feeds", "RSS 2.0, 8 children an item", "items/s", 20_000, document_speed.measure_feed, at_least=True),
+    Row("compile SPARQL", "100,000 of 10 triples, shapes shared", "s", 20, filter_compilation.measure_sparql),
     Row(
-        "compile SPARQL, apart", "100,000 of 10 triples, all shapes different", "s", 20, compiling.measure_sparql_apart
+        "compile SPARQL, apart",
+        "100,000 of 10 triples, all shapes different",
+        "s",
+        20,
+        filter_compilation.measure_sparql_apart,
     ),
-    Row("compile pattern tables", "100,000 of 10 rows, with constraints", "s", 5, compiling.measure_patterns),
-    Row("compile SQL, apart", "11,000 of 6–12 comparisons, all shapes different", "s", 6, predicates.measure_apart),
-    Row("compile SQL, shared", "11,000 of 6–12 comparisons, 200 shapes", "s", 1.5, predicates.measure_shared),
+    Row("compile pattern tables", "100,000 of 10 rows, with constraints", "s", 5, filter_compilation.measure_patterns),
+    Row(
+        "compile SQL, apart",
+        "11,000 of 6–12 comparisons, all shapes different",
+        "s",
+        6,
+        predicate_compilation.measure_apart,
+    ),
+    Row(
+        "compile SQL, shared", "11,000 of 6–12 comparisons, 200 shapes", "s", 1.5, predicate_compilation.measure_shared
+    ),
     Row("help", "heliograph --help in a fresh process", "s", 0.3, first_contact.measure_help, repeats=5),
     Row("first filter", "small files, empty kernel cache", "s", 5, first_contact.measure_first_filter),
     Row("second filter", "small files, everything warm", "s", 1.5, first_contact.measure_second_filter),
@@ -54,7 +72,7 @@ FILTER = [
         "100,000 subscriptions, against a pyoxigraph ASK for each",
         "×",
         70_000,
-        filtering.measure_matching,
+        filter_speed.measure_matching,
         at_least=True,
         repeats=1,
     ),
@@ -63,41 +81,50 @@ FILTER = [
         "the same, a publication; 5 timings of one workload",
         "µs",
         100,
-        filtering.measure_matching_time,
+        filter_speed.measure_matching_time,
         repeats=1,
     ),
-    Row("match, 500 different", "500 publications twice", "µs", 100, filtering.measure_different, repeats=1),
-    Row("match, strings", "the batch as a table of strings", "µs", None, filtering.measure_strings, repeats=1),
-    Row("candidates", "candidates a match in the first row", "×", 2, filtering.measure_candidates, repeats=1),
+    Row("match, 500 different", "500 publications twice", "µs", 100, filter_speed.measure_different, repeats=1),
+    Row("match, strings", "the batch as a table of strings", "µs", None, filter_speed.measure_strings, repeats=1),
+    Row("candidates", "candidates a match in the first row", "×", 2, filter_speed.measure_candidates, repeats=1),
     Row(
         "one structure",
         "100,000 one- or two-sided ranges, against pyoxigraph",
         "×",
         200_000,
-        filtering.measure_structure,
+        filter_speed.measure_structure,
         at_least=True,
         repeats=1,
     ),
-    Row("one structure, time", "the same, a publication", "µs", 50, filtering.measure_structure_time, repeats=1),
-    Row("one structure, flat", "100,000 ranges against 10,000", "×", 1.5, filtering.measure_flatness, repeats=1),
+    Row("one structure, time", "the same, a publication", "µs", 50, filter_speed.measure_structure_time, repeats=1),
+    Row("one structure, flat", "100,000 ranges against 10,000", "×", 1.5, filter_speed.measure_flatness, repeats=1),
     Row(
         "hard negatives",
         "half of the non-matching lack one edge; against “match”",
         "×",
         1.5,
-        filtering.measure_hard_negatives,
+        filter_speed.measure_hard_negatives,
         repeats=1,
     ),
-    Row("is-a", "half the variables, 200 classes; against “match”", "×", 1.5, filtering.measure_is_a, repeats=1),
-    Row("documents", "1,000 N-Triples files, against parsing alone", "×", 2.5, filtering.measure_documents, repeats=1),
-    Row("match 1,000,000", "as many matches; against “match”", "×", 3, filtering.measure_many, repeats=1),
-    Row("load", "100,000 from pattern tables, in a fresh process", "s", 5, resident.measure_load),
-    Row("memory", "resident, a subscription", "B", 1_500, resident.measure_memory),
+    Row("is-a", "half the variables, 200 classes; against “match”", "×", 1.5, filter_speed.measure_is_a, repeats=1),
     Row(
-        "subscribe one", "20,000 while publishing, as text and rows", "µs", 1_000, changing.measure_subscribe, repeats=1
+        "documents", "1,000 N-Triples files, against parsing alone", "×", 2.5, filter_speed.measure_documents, repeats=1
     ),
-    Row("unsubscribe one", "the same 20,000 while publishing", "µs", 100, changing.measure_unsubscribe, repeats=1),
-    Row("longest pause", "of a publish meanwhile, above the median", "ms", 50, changing.measure_pause, repeats=1),
+    Row("match 1,000,000", "as many matches; against “match”", "×", 3, filter_speed.measure_many, repeats=1),
+    Row("load", "100,000 from pattern tables, in a fresh process", "s", 5, filter_size.measure_load),
+    Row("memory", "resident, a subscription", "B", 1_500, filter_size.measure_memory),
+    Row(
+        "subscribe one",
+        "20,000 while publishing, as text and rows",
+        "µs",
+        1_000,
+        filter_changes.measure_subscribe,
+        repeats=1,
+    ),
+    Row(
+        "unsubscribe one", "the same 20,000 while publishing", "µs", 100, filter_changes.measure_unsubscribe, repeats=1
+    ),
+    Row("longest pause", "of a publish meanwhile, above the median", "ms", 50, filter_changes.measure_pause, repeats=1),
 ]
 
 
@@ -105,7 +132,12 @@ def _at_selectivity(text: str, selectivity: float, times: float) -> list[Row]:
     """What is claimed at one selectivity, and what else is worth knowing."""
     walk, tuned, paper, rate = (
         partial(measure, selectivity=selectivity)
-        for measure in (routing.measure_walk, routing.measure_tuned_walk, routing.measure_paper, routing.measure_rate)
+        for measure in (
+            route_speed.measure_walk,
+            route_speed.measure_tuned_walk,
+            route_speed.measure_paper,
+            route_speed.measure_rate,
+        )
     )
     against = "1,000 events, against a walk calling a lambda a node met"
     fastest = "against the fastest of general scc-skip index-bfs bfs"
@@ -120,7 +152,7 @@ def _at_selectivity(text: str, selectivity: float, times: float) -> list[Row]:
 def _first_result(text: str, selectivity: float) -> list[Row]:
     first, published = (
         partial(measure, selectivity=selectivity)
-        for measure in (routing.measure_first, routing.measure_first_of_publish)
+        for measure in (route_speed.measure_first, route_speed.measure_first_of_publish)
     )
     return [
         Row(f"first result {text}", "share of the whole stream's time", "×", 0.25, first, repeats=1),
@@ -135,10 +167,10 @@ def _algorithms(text: str, selectivity: float) -> list[Row]:
             "against one of the paper's",
             "×",
             None,
-            partial(routing.measure_algorithm, algorithm=name, selectivity=selectivity),
+            partial(route_speed.measure_algorithm, algorithm=name, selectivity=selectivity),
             repeats=1,
         )
-        for name in routing.PAPER
+        for name in route_speed.PAPER
     ]
 
 
@@ -150,7 +182,7 @@ def _growth() -> list[Row]:
             "time for each node reached, against graph × 1",
             "×",
             2,
-            partial(routing.measure_growth, times=times),
+            partial(route_speed.measure_growth, times=times),
             repeats=1,
         )
         for times in (2, 3, 4, 5)
@@ -162,9 +194,9 @@ def _built(nodes: str, copies: int, seconds: float, repeats: int) -> list[Row]:
     build, memory, whole = (
         partial(measure, copies=copies)
         for measure in (
-            exchange_size.measure_build,
-            exchange_size.measure_memory,
-            exchange_size.measure_memory_with_text,
+            route_size.measure_build,
+            route_size.measure_memory,
+            route_size.measure_memory_with_text,
         )
     )
     return [
@@ -191,7 +223,7 @@ ROUTE = [
         "the walk's, of the first row",
         "events/s",
         None,
-        partial(routing.measure_walk_rate, selectivity=1 / 16),
+        partial(route_speed.measure_walk_rate, selectivity=1 / 16),
         repeats=1,
     ),
     *_at_selectivity("1/8", 1 / 8, 10),
@@ -202,7 +234,7 @@ ROUTE = [
         "the walk's",
         "events/s",
         None,
-        partial(routing.measure_walk_rate, selectivity=1 / 4),
+        partial(route_speed.measure_walk_rate, selectivity=1 / 4),
         repeats=1,
     ),
     Row(
@@ -210,7 +242,7 @@ ROUTE = [
         "the engine's, the notifications made",
         "events/s",
         None,
-        partial(routing.measure_rate_with_table, selectivity=1 / 4),
+        partial(route_speed.measure_rate_with_table, selectivity=1 / 4),
         repeats=1,
     ),
     *_at_selectivity("1/2", 1 / 2, 50),
@@ -221,7 +253,7 @@ ROUTE = [
         "the engine's, the notifications made",
         "events/s",
         None,
-        partial(routing.measure_rate_with_table, selectivity=1.0),
+        partial(route_speed.measure_rate_with_table, selectivity=1.0),
         repeats=1,
     ),
     Row(
@@ -229,7 +261,7 @@ ROUTE = [
         "targeting that always holds, against the walk",
         "×",
         None,
-        routing.measure_spelled_out,
+        route_speed.measure_spelled_out,
         repeats=1,
     ),
     *_first_result("1", 1.0),
@@ -276,7 +308,7 @@ ROUTE = [
         "15 exchanges side by side: an event, against one",
         "×",
         2,
-        routing.measure_copies,
+        route_speed.measure_copies,
         repeats=1,
     ),
     *_built("71,097", 1, 5, 3),
@@ -286,7 +318,7 @@ ROUTE = [
         "2,000, half of them merge or split SCCs; amortised",
         "µs",
         1_000,
-        exchange_changes.measure_change,
+        route_changes.measure_change,
         repeats=1,
     ),
     Row(
@@ -294,7 +326,7 @@ ROUTE = [
         "the longest call of them",
         "µs",
         None,
-        exchange_changes.measure_longest_change,
+        route_changes.measure_longest_change,
         repeats=1,
     ),
     Row(
@@ -302,7 +334,7 @@ ROUTE = [
         "one event after each, its table made",
         "µs",
         None,
-        exchange_changes.measure_event,
+        route_changes.measure_event,
         repeats=1,
     ),
 ]
@@ -311,12 +343,14 @@ ROUTE = [
 _AGAINST = "one worker, against the embedded engine, Parquet to Parquet"
 _PINNED = "100,000 subscriptions; Python workers pinned, driver not"
 SPARK = [
-    Row("filter", f"100,000 subscriptions; {_AGAINST}", "×", 0.6, piping.measure_filter, at_least=True, repeats=1),
-    Row("route", f"71,097 nodes; {_AGAINST}", "×", 0.6, piping.measure_route, at_least=True, repeats=1),
-    Row("watch", f"50,000 queries; {_AGAINST}", "×", 0.3, piping.measure_watch, at_least=True, repeats=1),
-    Row("executors", f"two against one, {_PINNED}", "×", 1.5, piping.measure_executors, at_least=True, repeats=1),
-    Row("driver", f"of two executors, {_PINNED}; processors used", "", None, piping.measure_driver, repeats=1),
-    Row("micro-batch", "of 1,000 publications, beyond the matching", "s", 1, piping.measure_micro_batch, repeats=1),
+    Row("filter", f"100,000 subscriptions; {_AGAINST}", "×", 0.6, spark_speed.measure_filter, at_least=True, repeats=1),
+    Row("route", f"71,097 nodes; {_AGAINST}", "×", 0.6, spark_speed.measure_route, at_least=True, repeats=1),
+    Row("watch", f"50,000 queries; {_AGAINST}", "×", 0.3, spark_speed.measure_watch, at_least=True, repeats=1),
+    Row("executors", f"two against one, {_PINNED}", "×", 1.5, spark_speed.measure_executors, at_least=True, repeats=1),
+    Row("driver", f"of two executors, {_PINNED}; processors used", "", None, spark_speed.measure_driver, repeats=1),
+    Row(
+        "micro-batch", "of 1,000 publications, beyond the matching", "s", 1, spark_speed.measure_micro_batch, repeats=1
+    ),
     *SHARDED,
 ]
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from benchmarks.filter_workloads import Tables, WrongAnswer
 from benchmarks.watch_oracle import Oracle
 from benchmarks.watch_stage import Stage
-from benchmarks.watch_subscribing import Items, one_by_one
+from benchmarks.watch_subscriptions import Items, one_by_one
 from benchmarks.watch_workloads import (
     Size,
     accepted,

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from benchmarks.filter_size import ROOT, resident
 from benchmarks.filter_workloads import Tables, check
-from benchmarks.resident import ROOT, resident
 from benchmarks.watch_workloads import (
     Size,
     accepted,

@@ -10,31 +10,35 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks import watch_patterns, watch_size, watch_subscribing, watching
+from benchmarks import watch_patterns, watch_size, watch_speed, watch_subscriptions
 from benchmarks.check import Row
-from benchmarks.watching import HALF, MIXED
+from benchmarks.watch_speed import HALF, MIXED
 
 _least = partial(Row, at_least=True, repeats=1)
 _most = partial(Row, repeats=1)
 
 _CONCRETE = [
-    _least("concrete", "50,000, interned, against packed-integer INV", "×", 6, watching.measure_inv),
-    _most("concrete, rate", "the same, the engine's", "updates/s", None, watching.measure_rate),
-    _most("concrete, INV's rate", "the same, INV's", "updates/s", None, watching.measure_inv_rate),
-    _least("concrete, Parquet", "from a file of text to the notifications", "updates/s", 1e6, watching.measure_parquet),
-    _most("concrete, BF", "against BF, on 40 updates; the paper: 45,000", "×", None, watching.measure_brute_force),
-    _most("concrete, tries", "against shared tries, on 20,000 updates", "×", None, watching.measure_trie),
-    _most("deletions, concrete", "half of the updates; against additions", "×", 2, watching.measure_deletions),
-    _most("deletions, rate", "the same, the engine's", "updates/s", None, partial(watching.measure_rate, mix=HALF)),
-    _most("deletions, INV", "the same, against INV", "×", None, partial(watching.measure_inv, mix=HALF)),
+    _least("concrete", "50,000, interned, against packed-integer INV", "×", 6, watch_speed.measure_inv),
+    _most("concrete, rate", "the same, the engine's", "updates/s", None, watch_speed.measure_rate),
+    _most("concrete, INV's rate", "the same, INV's", "updates/s", None, watch_speed.measure_inv_rate),
+    _least(
+        "concrete, Parquet", "from a file of text to the notifications", "updates/s", 1e6, watch_speed.measure_parquet
+    ),
+    _most("concrete, BF", "against BF, on 40 updates; the paper: 45,000", "×", None, watch_speed.measure_brute_force),
+    _most("concrete, tries", "against shared tries, on 20,000 updates", "×", None, watch_speed.measure_trie),
+    _most("deletions, concrete", "half of the updates; against additions", "×", 2, watch_speed.measure_deletions),
+    _most("deletions, rate", "the same, the engine's", "updates/s", None, partial(watch_speed.measure_rate, mix=HALF)),
+    _most("deletions, INV", "the same, against INV", "×", None, partial(watch_speed.measure_inv, mix=HALF)),
     _most(
         "duplicates",
         "20 % repeated, 20 % deletions; against INV",
         "×",
         None,
-        partial(watching.measure_inv, mix=MIXED),
+        partial(watch_speed.measure_inv, mix=MIXED),
     ),
-    _most("duplicates, rate", "the same, the engine's", "updates/s", None, partial(watching.measure_rate, mix=MIXED)),
+    _most(
+        "duplicates, rate", "the same, the engine's", "updates/s", None, partial(watch_speed.measure_rate, mix=MIXED)
+    ),
 ]
 
 
@@ -115,8 +119,8 @@ def _memory(kind: str, edges: str) -> list[Row]:
 _TOGETHER = "50,000 in one call to a graph of 1,000,000 edges"
 _ONE_BY_ONE = "500 one by one to the others, an update after each"
 _SUBSCRIBING = [
-    _most("subscribe, concrete", _TOGETHER, "µs", 50, watch_subscribing.measure_together),
-    _most("subscribe, concrete, one", _ONE_BY_ONE, "µs", None, watch_subscribing.measure_one_by_one),
+    _most("subscribe, concrete", _TOGETHER, "µs", 50, watch_subscriptions.measure_together),
+    _most("subscribe, concrete, one", _ONE_BY_ONE, "µs", None, watch_subscriptions.measure_one_by_one),
 ]
 
 

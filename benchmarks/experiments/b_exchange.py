@@ -24,9 +24,8 @@ from benchmarks.route_walks import Walk, from_dicts, texts
 from heliograph.compiled.growing import fixed
 from heliograph.papers.route import ALGORITHMS, COUNTERS, RETURNED, Lists, SeedExchange, Task, make_sets
 from heliograph.predicate.compile import Room
-from heliograph.route.events import read_events
 from heliograph.route.exchange import Exchange, Version
-from heliograph.route.read import read_edges, read_nodes
+from heliograph.route.read import read_edges, read_events, read_nodes
 from heliograph.route.strategy import RouteOptions, slow_truth, strategy
 from heliograph.workloads.route import generate_route
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.experiments.experiment import Point, Run
+from benchmarks.filter_size import load
 from benchmarks.filter_workloads import Size, make
-from benchmarks.resident import load
 
 
 def timed(run: Run, series: str, x: float, options: Mapping[str, Any]) -> Point:

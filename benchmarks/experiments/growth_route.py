@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.exchange_size import build
 from benchmarks.experiments.experiment import Point, Run
 from benchmarks.filter_workloads import Tables
+from benchmarks.route_size import build
 from benchmarks.route_workloads import Case, Size, load_kernels, loaded, warmed
 from heliograph.workloads.route import generate_route
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.asking import ask
+from benchmarks.filter_opponent import ask
 from benchmarks.filter_workloads import Tables, WrongAnswer, loaded, queries
 from heliograph.terms import PLAIN
 

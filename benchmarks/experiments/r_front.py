@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.experiments.filter_options import Options
 from benchmarks.experiments.r_workload import MERGE_PERCENTAGE, drawn
-from benchmarks.planned import load, outline
+from benchmarks.partition_filters import load, outline
 
 SERIES: Mapping[str, dict[str, Any]] = {
     "containment": {"partition": "containment", "shards": 2},

@@ -17,7 +17,7 @@ from benchmarks.experiments.filter_options import Options, options
 from benchmarks.experiments.r_nodes import chosen
 from benchmarks.experiments.r_workload import OVERLAP, SECTION_5, drawn
 from benchmarks.filter_workloads import Tables, WrongAnswer, check, numbers
-from benchmarks.planned import Planned, load, outline
+from benchmarks.partition_filters import Planned, load, outline
 from heliograph import Filter
 from heliograph.filter.encode import encode
 from heliograph.filter.shards import ShardedMatcher

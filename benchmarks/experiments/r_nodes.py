@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from benchmarks.filter_workloads import Case, Tables, WrongAnswer, loaded
-from benchmarks.planned import Planned
+from benchmarks.partition_filters import Planned
 from heliograph.filter.shards import ShardedMatcher, ShardedVersion
 from heliograph.filter.strategy import Failures, Matches, PairwiseMatcher, PairwiseVersion
 from heliograph.io.publications import Publications

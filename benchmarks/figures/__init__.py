@@ -1,1 +1,1 @@
-"""One file for each table or figure of the papers, for the peers and for growth; each has one `EXPERIMENT`."""
+"""The tables and figures of the papers, peers and growth, a file for each paper; every `Experiment` in them is run."""

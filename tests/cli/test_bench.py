@@ -10,7 +10,7 @@ import pytest
 from benchmarks import tables
 from benchmarks.check import Row
 from benchmarks.experiments.experiment import Scale
-from benchmarks.figures import growth_filter_matches
+from benchmarks.figures import growth
 
 from tests.cli.conftest import Run
 
@@ -63,8 +63,8 @@ def test_what_was_checked_is_written(run: Run) -> None:
 
 
 def test_an_experiment_is_run_by_name(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny = replace(growth_filter_matches.EXPERIMENT, parameters={Scale.SMALL: SMALL})
-    monkeypatch.setattr(growth_filter_matches, "EXPERIMENT", tiny)
+    tiny = replace(growth.EXPERIMENT_FILTER_MATCHES, parameters={Scale.SMALL: SMALL})
+    monkeypatch.setattr(growth, "EXPERIMENT_FILTER_MATCHES", tiny)
     done = run("bench", "growth-filter-matches", "--out", "here", "--seed", "5")
     assert done.code == 0
     assert "growth-filter-matches (1 of 1), Growth: filter: time against matches" in done.out
@@ -73,8 +73,8 @@ def test_an_experiment_is_run_by_name(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_a_machine_lacks_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    lacking = replace(growth_filter_matches.EXPERIMENT, needs=("nothing_of_this_name",))
-    monkeypatch.setattr(growth_filter_matches, "EXPERIMENT", lacking)
+    lacking = replace(growth.EXPERIMENT_FILTER_MATCHES, needs=("nothing_of_this_name",))
+    monkeypatch.setattr(growth, "EXPERIMENT_FILTER_MATCHES", lacking)
     done = run("bench", "growth-filter-matches", "--out", "here")
     assert done.code == 0
     assert "not run: nothing_of_this_name is not there" in done.out

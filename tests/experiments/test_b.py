@@ -13,7 +13,7 @@ from benchmarks.experiments import b_points
 from benchmarks.experiments.b_exchange import INDEX, OURS, PAPER, SETS, TESTS, WALK, Ground, Setting
 from benchmarks.experiments.b_statistics import reaches, short_cycles, statistics_of
 from benchmarks.experiments.experiment import Experiment, Outcome, Point, Run, Word
-from benchmarks.figures import b_12, b_13, b_14, b_15, b_16, b_table1, b_table2, b_table3
+from benchmarks.figures import paper_b
 from benchmarks.filter_workloads import WrongAnswer
 
 from heliograph.workloads.route import Links, exchange, sizes
@@ -29,7 +29,8 @@ SERIES: dict[str, set[str]] = {
     "b-table2": {*SETS, *(f"{name}, paper" for name in SETS)},
     "b-table3": {*SETS, *(f"{name}, paper" for name in SETS)},
 }
-EXPERIMENTS = [module.EXPERIMENT for module in (b_12, b_13, b_14, b_15, b_16, b_table2, b_table3)]
+FIGURES = ("12", "13", "14", "15", "16", "TABLE2", "TABLE3")
+EXPERIMENTS = [getattr(paper_b, f"EXPERIMENT_{name}") for name in FIGURES]
 
 
 @pytest.fixture(scope="module")
@@ -108,17 +109,18 @@ def test_short_cycles_are_counted(seed: int) -> None:
 
 
 def test_what_is_said_of_table_1() -> None:
-    printed = {name: figure for name, (figure, _) in b_table1._PRINTED.items()}
+    printed = {name: figure for name, (figure, _) in paper_b._PRINTED.items()}
     assert _of_table_1(printed).word is Word.REPRODUCED
     assert _of_table_1({**printed, "edges": 87_000}).word is Word.PARTLY
     assert "all but edges" in _of_table_1({**printed, "edges": 87_000}).sentence
-    outcome = Outcome(tuple(b_table1.measure(Run(3, {"scale": 0.01, "exchanges": 2}))))
-    assert b_table1.judge(outcome).word is Word.DIFFERENT
-    assert {len(point.samples) for point in outcome.line(b_table1.OURS)} == {2}
+    outcome = Outcome(tuple(paper_b.measure_table1(Run(3, {"scale": 0.01, "exchanges": 2}))))
+    assert paper_b.judge_table1(outcome).word is Word.DIFFERENT
+    assert {len(point.samples) for point in outcome.line(paper_b.OURS_TABLE1)} == {2}
 
 
 def _of_table_1(generated: Mapping[str, float]) -> Any:
-    return b_table1.judge(Outcome(tuple(Point(b_table1.OURS, name, [value]) for name, value in generated.items())))
+    points = (Point(paper_b.OURS_TABLE1, name, [value]) for name, value in generated.items())
+    return paper_b.judge_table1(Outcome(tuple(points)))
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------
@@ -135,11 +137,11 @@ def _outcome(xs: Sequence[Any], **lines: Sequence[float]) -> Outcome:
 @pytest.mark.parametrize(
     ("judge", "xs", "general", "others"),
     [
-        (b_12.judge, ["1/16", "1/2", "1"], [[5, 5, 5]] * 3, {"bfs": [[1, 6, 9], [1, 2, 9], [1, 2, 4]]}),
-        (b_13.EXPERIMENT.judge, ["1/2", "1"], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
-        (b_15.EXPERIMENT.judge, [1, 5], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
-        (b_14.judge, ["1/2", "1"], [[1, 5], [1, 9], [1, 12]], {"index_bfs": [[2, 10]] * 3}),
-        (b_16.judge, [1, 5], [[1, 4], [1, 7.5], [1, 9]], {"index_bfs": [[2, 9]] * 3}),
+        (paper_b.judge_12, ["1/16", "1/2", "1"], [[5, 5, 5]] * 3, {"bfs": [[1, 6, 9], [1, 2, 9], [1, 2, 4]]}),
+        (paper_b.EXPERIMENT_13.judge, ["1/2", "1"], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
+        (paper_b.EXPERIMENT_15.judge, [1, 5], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
+        (paper_b.judge_14, ["1/2", "1"], [[1, 5], [1, 9], [1, 12]], {"index_bfs": [[2, 10]] * 3}),
+        (paper_b.judge_16, [1, 5], [[1, 4], [1, 7.5], [1, 9]], {"index_bfs": [[2, 9]] * 3}),
     ],
     ids=["bfs", "index baseline", "index baseline, larger", "first result", "first result, larger"],
 )

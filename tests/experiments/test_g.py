@@ -9,7 +9,7 @@ import pytest
 from benchmarks.experiments.experiment import Outcome, Run, Scale, Word
 from benchmarks.experiments.filter_memory import MATRIX
 from benchmarks.experiments.g_workload import ALL
-from benchmarks.experiments.running import experiments
+from benchmarks.experiments.runner import experiments
 
 from tests.experiments.outcomes import lines
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from benchmarks.experiments.experiment import Outcome, Point, Run, Word
 from benchmarks.experiments.peers import against_ours
-from benchmarks.experiments.running import experiments
+from benchmarks.experiments.runner import experiments
 
 WATCH = {"vertices": 400, "updates": 300, "queries": 20, "repeats": 1}
 FILTER = {"subscriptions": 200, "publications": 4, "matches": 5, "batch": 8, "repeats": 1}

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from benchmarks.experiments.experiment import Outcome, Point, Scale, exponent
-from benchmarks.experiments.running import experiments
+from benchmarks.experiments.runner import experiments
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.experiments.page import page
 from benchmarks.experiments.record import Record, records
-from benchmarks.experiments.running import experiments
+from benchmarks.experiments.runner import experiments
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = records(DOCS / "experiments")

@@ -12,7 +12,7 @@ from benchmarks.experiments.experiment import Outcome, Run, Scale, Word
 from benchmarks.experiments.filter_options import options
 from benchmarks.experiments.r_front import MERGING
 from benchmarks.experiments.r_workload import SECTION_5, drawn
-from benchmarks.experiments.running import experiments
+from benchmarks.experiments.runner import experiments
 from benchmarks.filter_workloads import check, loaded
 
 from heliograph.spark.environment import find_java

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict, Word
 from benchmarks.experiments.page import page, write_page
 from benchmarks.experiments.record import FOLDER, Record, records
-from benchmarks.experiments.running import perform
+from benchmarks.experiments.runner import perform
 
 POINTS = [Point("one", 10, [1.0, 3.0, 2.0], {"matches": 4}), Point("one", 100, [20.0]), Point("two", 10, [12345.678])]
 

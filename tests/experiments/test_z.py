@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.experiments import z_filtering
+from benchmarks.experiments import z_workload
 from benchmarks.experiments.experiment import Experiment, Outcome, Point, Run, Word
-from benchmarks.experiments.z_filtering import BF, INV, OURS, PACKED_BF, PACKED_INV, TRIES, Setting
-from benchmarks.figures import z_1a, z_1b, z_1c, z_1d
+from benchmarks.experiments.z_workload import BF, INV, OURS, PACKED_BF, PACKED_INV, TRIES, Setting
+from benchmarks.figures import paper_z
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.watch_opponents import Numbers
 
 SERIES = {BF, INV, PACKED_BF, PACKED_INV, TRIES, OURS}
 TINY: dict[str, Any] = {"vertices": 300, "updates": 300, "matching": 0.2, "scanned": 6, "walked": 100, "repeats": 1}
-FILTERING = (z_1b.EXPERIMENT, z_1c.EXPERIMENT, z_1d.EXPERIMENT)
+FILTERING = (paper_z.EXPERIMENT_1B, paper_z.EXPERIMENT_1C, paper_z.EXPERIMENT_1D)
 VARIED: dict[str, dict[str, Any]] = {
     "z-1a": {"queries": [10, 20], "lengths": [4]},
     "z-1b": {"queries": [10, 20], "length": 5},
@@ -27,7 +27,7 @@ def _points(experiment: Experiment) -> Outcome:
     return Outcome(tuple(experiment.measure(Run(3, {**TINY, **VARIED[experiment.name]}))))
 
 
-@pytest.mark.parametrize("experiment", [z_1a.EXPERIMENT, *FILTERING], ids=lambda each: each.name)
+@pytest.mark.parametrize("experiment", [paper_z.EXPERIMENT_1A, *FILTERING], ids=lambda each: each.name)
 def test_every_algorithm_is_measured_at_every_place(experiment: Experiment) -> None:
     outcome = _points(experiment)
     assert set(outcome.series) == SERIES
@@ -39,17 +39,17 @@ def test_every_algorithm_is_measured_at_every_place(experiment: Experiment) -> N
 
 def test_a_wrong_answer_is_not_measured() -> None:
     given = Setting(3, 300, 300, 20, 5, 0.5, 300, 300, 1)
-    tables = z_filtering.tables_of(given)
+    tables = z_workload.tables_of(given)
     numbers = Numbers.of(tables)
-    queries = z_filtering.queries_of(numbers)
-    assert z_filtering._counted(numbers, queries) > 0
+    queries = z_workload.queries_of(numbers)
+    assert z_workload._counted(numbers, queries) > 0
     wrong = numbers._replace(expected=numbers.expected[1:])
     with pytest.raises(WrongAnswer):
-        z_filtering._counted(wrong, queries)
+        z_workload._counted(wrong, queries)
     with pytest.raises(WrongAnswer):
-        z_filtering._scanned(wrong, queries, 300)
+        z_workload._scanned(wrong, queries, 300)
     with pytest.raises(WrongAnswer):
-        z_filtering._ours({**tables, "expected": tables["expected"].slice(1)})
+        z_workload._ours({**tables, "expected": tables["expected"].slice(1)})
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------
@@ -80,8 +80,8 @@ def test_a_time_that_does_not_grow_is_not_the_papers() -> None:
     times = {BF: 45_000.0, INV: 1.0, PACKED_BF: 9_000.0, PACKED_INV: 0.2, TRIES: 5.0, OURS: 0.1}
     grown = _filtering(times)
     flat = [point._replace(samples=[1.0]) if point.series == INV else point for point in grown.points]
-    assert z_1b.judge(grown).word is Word.REPRODUCED
-    assert z_1b.judge(Outcome(tuple(flat))).word is Word.PARTLY
+    assert paper_z.judge_1b(grown).word is Word.REPRODUCED
+    assert paper_z.judge_1b(Outcome(tuple(flat))).word is Word.PARTLY
 
 
 def _inserting(bf: float, longer: float, larger: float) -> Outcome:
@@ -103,6 +103,6 @@ def _inserting(bf: float, longer: float, larger: float) -> Outcome:
 
 
 def test_what_is_said_of_inserting() -> None:
-    assert z_1a.judge(_inserting(1 / 9, 1.4, 1.0)).word is Word.REPRODUCED
-    assert z_1a.judge(_inserting(1 / 2, 1.4, 1.0)).word is Word.PARTLY
-    assert z_1a.judge(_inserting(2.0, 0.9, 5.0)).word is Word.DIFFERENT
+    assert paper_z.judge_1a(_inserting(1 / 9, 1.4, 1.0)).word is Word.REPRODUCED
+    assert paper_z.judge_1a(_inserting(1 / 2, 1.4, 1.0)).word is Word.PARTLY
+    assert paper_z.judge_1a(_inserting(2.0, 0.9, 5.0)).word is Word.DIFFERENT

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from benchmarks import changing, filtering, resident
-from benchmarks.asking import ask
+from benchmarks import filter_changes, filter_size, filter_speed
 from benchmarks.check import Outcome, Row, run
+from benchmarks.filter_opponent import ask
 from benchmarks.filter_workloads import Case, Size, WrongAnswer, check, loaded, make, queries, repeated
 from benchmarks.tables import TABLES
 
@@ -29,7 +29,7 @@ SMALL = Size(
 )
 MEASURES: dict[str, Callable[[int, Size], float | Sequence[float]]] = {
     name: measure
-    for module in (filtering, resident, changing)
+    for module in (filter_speed, filter_size, filter_changes)
     for name, measure in vars(module).items()
     if name.startswith("measure_")
 }
@@ -43,7 +43,7 @@ def case() -> Case:
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_row_measures(name: str) -> None:
     (outcome,) = run([Row(name, "small", "", None, lambda seed: MEASURES[name](seed, SMALL), repeats=1)], 5)
-    assert len(outcome.samples) in (1, filtering.SAMPLES)
+    assert len(outcome.samples) in (1, filter_speed.SAMPLES)
     assert all(sample > 0 for sample in outcome.samples) or name in ("measure_memory", "measure_pause")
 
 
@@ -98,13 +98,13 @@ def test_text_and_tables_say_the_same() -> None:
 
 
 def test_what_a_publisher_finds_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_few(*given: Any) -> list[changing.Small]:
+    def too_few(*given: Any) -> list[filter_changes.Small]:
         return [each._replace(fewest=1000, most=1000) for each in batches(*given)]
 
-    batches = changing._batches
-    monkeypatch.setattr(changing, "_batches", too_few)
+    batches = filter_changes._batches
+    monkeypatch.setattr(filter_changes, "_batches", too_few)
     with pytest.raises(WrongAnswer, match="where there are 1000"):
-        changing.change(77, SMALL)
+        filter_changes.change(77, SMALL)
 
 
 def test_a_row_without_a_target_cannot_fail() -> None:

@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
-from unittest import mock
 
 from heliograph import Filter
 from heliograph.filter import segment as segments
@@ -26,7 +22,20 @@ from heliograph.filter import strategy as auto
 from tests.filter import oxigraph
 from tests.filter.conditions import CLASSES, NAMES, PROPERTIES, TAME, WILD, Palette, token
 from tests.filter.schemes import SCHEMES
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
+from tests.fuzz.scene import (
+    Act,
+    Difference,
+    Program,
+    Scene,
+    Spelled,
+    Told,
+    attempt,
+    codes,
+    compare,
+    patched,
+    script,
+    spell,
+)
 
 Cells = tuple[str, str, str]
 Document = list[Cells]
@@ -318,7 +327,7 @@ class Way:
     """How a scene is played; `pairs` are those after which auto changes to the index."""
 
     name: str
-    given: tuple[tuple[str, Any], ...]
+    given: dict[str, Any]
     saves: bool = False
     singly: bool = False
     pairs: int | None = None
@@ -330,117 +339,91 @@ def ways(scene: Scene) -> tuple[Way, list[Way]]:
     bulky = any(kind == "bulk" for kind, _ in scene.acts)
     scheme, seed = r.choice(list(SCHEMES)), r.choice(("ops", "gtopss", "rss"))
     some = [
-        Way("auto", (("algorithm", "auto"),), saves=True, pairs=r.choice((0, 10, 100, 1000))),
-        Way(scheme, tuple(SCHEMES[scheme].items()), saves=r.random() < 0.5),
+        Way("auto", {"algorithm": "auto"}, saves=True, pairs=r.choice((0, 10, 100, 1000))),
+        Way(scheme, SCHEMES[scheme], saves=r.random() < 0.5),
     ]
     if not bulky:
-        some.append(Way(seed, (("algorithm", seed),), saves=r.random() < 0.3))
-        some.append(Way("indexed-singly", (("algorithm", "indexed"),), saves=True, singly=True))
-    others = [Way("indexed", (("algorithm", "indexed"),)), *r.sample(some, 1 if bulky else 2)]
+        some.append(Way(seed, {"algorithm": seed}, saves=r.random() < 0.3))
+        some.append(Way("indexed-singly", {"algorithm": "indexed"}, saves=True, singly=True))
+    others = [Way("indexed", {"algorithm": "indexed"}), *r.sample(some, 1 if bulky else 2)]
     ids = sorted({id for kind, rows in scene.acts if kind == "subscribe" for id, _ in rows})
     alone = r.sample(ids, 1 if bulky else min(2, len(ids))) if len(ids) > 1 else []
-    others += [Way(f"alone {id}", (("algorithm", "indexed"),), only=frozenset([id])) for id in alone]
-    return Way("naive", (("algorithm", "naive"),)), others
+    others += [Way(f"alone {id}", {"algorithm": "indexed"}, only=frozenset([id])) for id in alone]
+    return Way("naive", {"algorithm": "naive"}), others
 
 
-def bulked(bulk: dict[str, Any]) -> list[int]:
-    """Which of the documents of a bulk stands at each place."""
-    size = len(bulk["documents"])
-    if not size:
-        return []
-    chosen = [place % size if bulk["cycle"] else 0 for place in range(bulk["count"])]
-    for place, number in bulk["places"].items():
-        if int(place) < len(chosen):
-            chosen[int(place)] = number % size
-    return chosen
-
-
-@contextmanager
-def _patched(scene: Scene, way: Way) -> Iterator[None]:
-    with ExitStack() as stack:
-        if "merge" in scene.settings:
-            stack.enter_context(mock.patch.object(segments, "LARGE", scene.settings["merge"]))
-        if way.pairs is not None:
-            stack.enter_context(mock.patch.object(auto, "PAIRS", way.pairs))
-            stack.enter_context(mock.patch.object(auto, "COLD", 1))
-        yield
-
-
-def play(scene: Scene, way: Way) -> list[Told]:
-    told = []
-    with _patched(scene, way), tempfile.TemporaryDirectory() as folder:
-        engine = Filter(scene.settings.get("taxonomy"), **dict(way.given))
+def play(scene: Scene, way: Way) -> tuple[list[Told], Program]:
+    told, changes = list[Told](), list[Any]()
+    if "merge" in scene.settings:
+        changes.append((segments, "LARGE", scene.settings["merge"]))
+    if way.pairs is not None:
+        changes += [(auto, "PAIRS", way.pairs), (auto, "COLD", 1)]
+    with patched(*changes) as prelude, tempfile.TemporaryDirectory() as folder:
+        program = Program(Filter, scene.settings.get("taxonomy"), prelude=prelude, **way.given)
         for kind, what in scene.acts:
-            if kind == "save":
-                if way.saves:
-                    engine.save(Path(folder) / "saved")
-                    engine = Filter.load(Path(folder) / "saved")
-                told.append(Told([]))
-                continue
-            told.append(attempt(lambda: _do(engine, way, kind, what)))  # noqa: B023
+            if kind == "save" and way.saves:
+                program.reload(folder)
+            told.append(attempt(lambda: _do(program, way, kind, what)))  # noqa: B023
             if told[-1].raised:
                 break
-    return told
+    return told, program
 
 
-def _do(engine: Filter, way: Way, kind: str, what: Any) -> Told:
+def _do(program: Program, way: Way, kind: str, what: Any) -> Told:
     if kind == "subscribe":
         rows = [row for row in what if way.only is None or row[0] in way.only]
-        return Told([], codes(engine.subscribe(rows).rejected))
+        return Told([], codes(program.call("subscribe", rows).rejected))
     if kind == "unsubscribe":
         ids = [id for id in what if way.only is None or id in way.only]
-        return Told([], codes(engine.unsubscribe(ids).rejected))
+        return Told([], codes(program.call("unsubscribe", ids).rejected))
     if kind == "bulk":
-        return _bulk(engine, way, what)
-    if way.singly:
-        parts = [_published(engine, [document], what["bindings"]) for document in what["documents"]]
-        return Told([line for part in parts for line in part.lines], [code for part in parts for code in part.refused])
-    return _published(engine, what["documents"], what["bindings"])
+        return _bulk(program, way, what)
+    if kind == "publish":
+        sizes = [1] * len(what["documents"]) if way.singly else None
+        return _published(program, what["documents"], what["bindings"], sizes)
+    return Told([])
 
 
-def _published(engine: Filter, documents: Any, bindings: int) -> Told:
-    found = engine.publish(documents, bindings=bindings)
-    lines = [(n.publication_id, n.subscription_id, n.evidence) for n in found]
-    return Told(lines, codes(found.rejected))
+def _published(program: Program, documents: Any, bindings: int, sizes: list[int] | None = None) -> Told:
+    found = program.publish(documents, sizes, bindings=bindings)
+    lines = [(n.publication_id, n.subscription_id, n.evidence) for each in found for n in each]
+    return Told(lines, [code for each in found for code in codes(each.rejected)])
 
 
-def _bulk(engine: Filter, way: Way, bulk: dict[str, Any]) -> Told:
+def _bulk(program: Program, way: Way, bulk: dict[str, Any]) -> Told:
     """All documents of a bulk; naive is asked about the different ones alone."""
-    chosen, pool = bulked(bulk), bulk["documents"]
+    pool, size = bulk["documents"], max(1, len(bulk["documents"]))
+    places = {int(place): number % size for place, number in bulk["places"].items()}
+    count = bulk["count"] if pool else 0
+    chosen = [places.get(place, place % size if bulk["cycle"] else 0) for place in range(count)]
     if way.name != "naive":
-        return _published(engine, [(f"d{place}", pool[each]) for place, each in enumerate(chosen)], bulk["bindings"])
-    verdicts = [_published(engine, [("d", document)], bulk["bindings"]).lines for document in pool]
+        usual = f"n % {size}" if bulk["cycle"] else "0"
+        text = f"[(f'd{{n}}', {spell(pool)}[{places}.get(n, {usual})]) for n in range({count})]"
+        rows = Spelled(((f"d{place}", pool[each]) for place, each in enumerate(chosen)), text)
+        return _published(program, rows, bulk["bindings"])
+    verdicts = [_published(program, [("d", document)], bulk["bindings"]).lines for document in pool]
     return Told([(f"d{place}", id, shown) for place, each in enumerate(chosen) for _, id, shown in verdicts[each]])
 
 
 def check(scene: Scene) -> Difference | None:
-    first, others = ways(scene)
-    expected = play(scene, first)
-    for way in others:
-        found = play(scene, way)
-        wanted = expected
-        if way.only is not None:
-            wanted, found = ([_of(told, way.only) for told in each] for each in (expected, found))
-        number = first_difference(wanted[: len(found)], found[: len(wanted)])
-        if number is not None:
-            return Difference(way.name, number, wanted[number], found[number], script(scene, first, way))
-    return _check_oracle(scene, first, expected)
+    expected, program, difference = compare(scene, play, ways(scene), _of)
+    return difference or _check_oracle(scene, program, expected)
 
 
-def _of(told: Told, only: frozenset[str]) -> Told:
+def _of(told: Told, kind: str, only: frozenset[str]) -> Told:
     if told.raised:
         return told
     return Told([line for line in told.lines if line[1] in only])
 
 
-def _check_oracle(scene: Scene, way: Way, expected: list[Told]) -> Difference | None:
+def _check_oracle(scene: Scene, program: Program, expected: list[Told]) -> Difference | None:
     """pyoxigraph about each document of a tame scene."""
     if not scene.settings.get("tame") or any(told.raised for told in expected):
         return None
     engine = Filter(scene.settings.get("taxonomy"), algorithm="naive")
     for number, (kind, what) in enumerate(scene.acts):
         if kind in ("subscribe", "unsubscribe"):
-            _do(engine, way, kind, what)
+            getattr(engine, kind)(what)
         if kind != "publish":
             continue
         told: dict[str, list[Any]] = {}
@@ -455,59 +438,6 @@ def _check_oracle(scene: Scene, way: Way, expected: list[Told]) -> Difference | 
                 exact = shown is not None and what["bindings"] == MANY and not each.query.counted
                 found = {frozenset(row.items()) for row in shown or ()} if exact else bool(lines)
                 if found != (rows if exact else bool(rows)):
-                    text = script(scene, way, Way("found", way.given, only=frozenset([each.id])))
-                    return Difference("oracle", number, Told([(id, each.id, rows)]), Told([(id, each.id, found)]), text)
+                    wanted, got = Told([(id, each.id, rows)]), Told([(id, each.id, found)])
+                    return Difference("oracle", number, wanted, got, script(program, program))
     return None
-
-
-# --- reproductions ----------------------------------------------------------------------------------------------
-
-
-def script(scene: Scene, first: Way, way: Way) -> str:
-    """A program that plays the scene in both ways and prints what each tells."""
-    parts = [
-        "from heliograph import Filter",
-        "from heliograph.filter import strategy as auto",
-        "from heliograph.filter import segment as segments",
-        "",
-    ]
-    for name, each in (("expected", first), ("found", way)):
-        body = [f"segments.LARGE = {scene.settings['merge']}"] if "merge" in scene.settings else []
-        body += [f"auto.PAIRS, auto.COLD = {each.pairs}, 1"] if each.pairs is not None else []
-        given = ", ".join(f"{key}={value!r}" for key, value in each.given)
-        body += [f"engine = Filter({spell(scene.settings.get('taxonomy'))}, {given})", "told = []"]
-        for kind, what in scene.acts:
-            if kind == "save":
-                body += ['engine.save("saved")', 'engine = Filter.load("saved")'] if each.saves else []
-            elif kind == "subscribe":
-                rows = [row for row in what if each.only is None or row[0] in each.only]
-                body += [f"engine.subscribe({spell(rows)})"]
-            elif kind == "unsubscribe":
-                body += [f"engine.unsubscribe({spell([id for id in what if each.only is None or id in each.only])})"]
-            elif kind == "bulk":
-                body += _bulk_lines(what)
-            elif each.singly:
-                body += [
-                    f"for document in {spell(what['documents'])}:",
-                    f"    told += engine.publish([document], bindings={what['bindings']})",
-                ]
-            else:
-                body += [f"told += engine.publish({spell(what['documents'])}, bindings={what['bindings']})"]
-        parts += ["", f"def {name}():  # {each.name}", indented([*body, "return told"]), ""]
-    parts += [
-        "",
-        'for line in expected():\n    print("expected", line)',
-        'for line in found():\n    print("found", line)',
-    ]
-    return "\n".join(parts)
-
-
-def _bulk_lines(bulk: dict[str, Any]) -> list[str]:
-    places = {int(place): number for place, number in bulk["places"].items() if int(place) < bulk["count"]}
-    usual = f"place % {len(bulk['documents'])}" if bulk["cycle"] else "0"
-    return [
-        f"pool = {spell(bulk['documents'])}",
-        f"places = {places}",
-        f"batch = [(f'd{{place}}', pool[places.get(place, {usual}) % len(pool)]) for place in range({bulk['count']})]",
-        f"told += engine.publish(batch, bindings={bulk['bindings']})",
-    ]

@@ -15,8 +15,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -26,7 +24,19 @@ from heliograph import HeliographError
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
 from heliograph.route.strategy import MATCHES, SEEDS
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
+from tests.fuzz.scene import (
+    Act,
+    Difference,
+    Program,
+    Scene,
+    Spelled,
+    Told,
+    attempt,
+    codes,
+    first_difference,
+    script,
+    spell,
+)
 from tests.naive_exchange import Edge, Exchange, Node, refused_node
 from tests.predicate.naive import truth
 from tests.route import test_duckdb as duckdb
@@ -465,55 +475,56 @@ def _change(twin: Twin, row: Row) -> None:
 METHODS = {"nodes": "add_nodes", "edges": "add_edges", "remove_nodes": "remove_nodes", "remove_edges": "remove_edges"}
 
 
-def play(scene: Scene, way: Way) -> list[tuple[Told, Any]]:
+def play(scene: Scene, way: Way) -> tuple[list[tuple[Told, Any]], Program]:
     """What the engine tells of each act as sets, and exactly."""
     told: list[tuple[Told, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         given = {name: value for name, value in scene.settings.items() if name == "match"}
-        engine = Route(algorithm=way.algorithm, **given)
-        for number, (kind, what) in zip(count(), scene.acts):
+        program = Program(Route, algorithm=way.algorithm, **given)
+        for kind, what in scene.acts:
             if kind == "save" and way.saves:
-                engine.save(Path(folder) / f"saved{number}")
-                engine = Route.load(Path(folder) / f"saved{number}", algorithm=way.algorithm)
+                program.reload(folder, algorithm=way.algorithm)
             exact: list[Any] = []
-            told.append((attempt(lambda: _do(engine, way, kind, what, exact)), exact))  # noqa: B023
+            told.append((attempt(lambda: _do(program, way, kind, what, exact)), exact))  # noqa: B023
             if told[-1][0].raised:
                 break
-    return told
+    return told, program
 
 
-def _do(engine: Route, way: Way, kind: str, what: Any, exact: list[Any]) -> Told:
+def _do(program: Program, way: Way, kind: str, what: Any, exact: list[Any]) -> Told:
     if kind in METHODS:
-        receipt = getattr(engine, METHODS[kind])(what)
+        receipt = program.call(METHODS[kind], what)
         return Told([], codes(receipt.rejected) if kind in ("nodes", "edges") else [])
     if kind == "compact":
-        engine._exchange.compact()
+        program.engine._exchange.compact()
+        program.note("engine._exchange.compact()")
     if kind == "what_if":
-        compared = engine.compare(what["changes"], what["events"])
+        told = "told += {}.table.to_pylist()"
+        compared = program.call("compare", what["changes"], what["events"], told=told)
         lines = [tuple(row.values()) for row in compared.table.to_pylist()]
         exact += lines
         return Told(sorted(lines, key=lambda line: (_number(line[0]), line[1])))
     if kind in ("publish", "bulk"):
-        return _publish(engine, way, kind, what, exact)
+        return _publish(program, way, kind, what, exact)
     return Told([])
 
 
-def bulked(bulk: Row) -> list[Row]:
-    rows = bulk["events"]
-    return [{**rows[number % len(rows)], "event_id": f"x{number}"} for number in range(bulk["count"] if rows else 0)]
+def bulked(bulk: Row) -> Spelled:
+    rows, count = bulk["events"], bulk["count"] if bulk["events"] else 0
+    text = f"[{{**{spell(rows)}[n % {len(rows) or 1}], 'event_id': f'x{{n}}'}} for n in range({count})]"
+    return Spelled(({**rows[number % len(rows)], "event_id": f"x{number}"} for number in range(count)), text)
 
 
-def _publish(engine: Route, way: Way, kind: str, what: Row, exact: list[Any]) -> Told:
+def _publish(program: Program, way: Way, kind: str, what: Row, exact: list[Any]) -> Told:
     events, options = bulked(what) if kind == "bulk" else what["events"], what["options"]
-    pieces = [[event] for event in events] if way.singly and kind != "bulk" else [events]
+    sizes = [1] * len(events) if way.singly and kind != "bulk" else None
     lines: list[Any] = []
     refused: list[str] = []
-    for piece in pieces:
-        found = engine.publish(piece, **options)
+    for found in program.publish(events, sizes, **options):
         refused += codes(found.rejected)
         exact += [found.complete, found.stats.truncated > 0]
         if options.get("rank"):
-            ranked = [(n.publication_id, n.subscription_id, json.loads(n.evidence)["cost"]) for n in found]  # type: ignore[arg-type]
+            ranked = [(n.publication_id, n.subscription_id, json.loads(n.evidence)["cost"]) for n in found]
             lines += ranked
             continue
         named = [(n.publication_id, n.subscription_id) for n in found]
@@ -522,13 +533,13 @@ def _publish(engine: Route, way: Way, kind: str, what: Row, exact: list[Any]) ->
         if options.get("limit") is None:
             lines += sorted(named, key=lambda line: (_number(line[0]), line[1]))
     if options.get("limit") is not None and not options.get("rank"):
-        return Told(_limited(engine, events, options, exact), refused)
+        return Told(_limited(program.engine, events, options), refused)
     if way.singly:
         exact.clear()
     return Told(lines, refused)
 
 
-def _limited(engine: Route, events: list[Row], options: Row, exact: list[Any]) -> list[Any]:
+def _limited(engine: Route, events: list[Row], options: Row) -> list[Any]:
     """How many nodes of each event were told of, of how many; that they are the first ones."""
     limit = options["limit"]
     whole = engine.publish(events, **{name: value for name, value in options.items() if name != "limit"})
@@ -557,18 +568,18 @@ def check(scene: Scene) -> Difference | None:
     expected = play_twin(scene)
     exactly: list[Any] | None = None
     for way in ways(scene):
-        played = play(scene, way)
+        played, program = play(scene, way)
         found = [told for told, _ in played]
         number = first_difference(expected[: len(found)], found)
         if number is not None:
-            return Difference(way.name, number, expected[number], found[number], script(scene, way))
+            return Difference(way.name, number, expected[number], found[number], _script(scene, program))
         exact = [each for _, each in played]
         if way.singly:
             continue
         exactly = exact if exactly is None else exactly
         for number, (one, other) in enumerate(zip(exactly, exact, strict=True)):
             if one != other:
-                return Difference(f"{way.name}-order", number, Told(one), Told(other), script(scene, way))
+                return Difference(f"{way.name}-order", number, Told(one), Told(other), _script(scene, program))
     return _check_duckdb(scene, expected)
 
 
@@ -580,37 +591,10 @@ def _check_duckdb(scene: Scene, expected: list[Told]) -> Difference | None:
     ours = set(expected[2].lines)
     if right == ours:
         return None
-    return Difference("duckdb", 2, Told(sorted(right)), Told(sorted(ours)), script(scene, Way("walk", "walk")))
+    walked = play(scene, Way("walk", "walk"))[1]
+    return Difference("duckdb", 2, Told(sorted(right)), Told(sorted(ours)), script(walked, walked))
 
 
-# --- reproductions ----------------------------------------------------------------------------------------------
-
-
-def script(scene: Scene, way: Way) -> str:
-    """A program that plays the scene, by the plain walk and in the way that differs."""
-    parts = ["from heliograph.route import Route", ""]
-    given = {name: value for name, value in scene.settings.items() if name == "match"}
-    body = [f"engine = Route(algorithm=algorithm, **{given!r})", "told = []"]
-    for kind, what in scene.acts:
-        if kind == "save":
-            body += ['engine.save("saved")', 'engine = Route.load("saved", algorithm=algorithm)'] if way.saves else []
-        elif kind in METHODS:
-            body += [f"engine.{METHODS[kind]}({spell(what)})"]
-        elif kind == "compact":
-            body += ["engine._exchange.compact()"]
-        elif kind == "what_if":
-            body += [f"told += engine.compare({spell(what['changes'])}, {spell(what['events'])}).table.to_pylist()"]
-        elif kind == "bulk":
-            body += [f"rows = {spell(what['events'])}"]
-            body += [f"rows = [{{**rows[n % len(rows)], 'event_id': f'x{{n}}'}} for n in range({what['count']})]"]
-            body += [f"told += engine.publish(rows, **{what['options']!r})"]
-        elif way.singly:
-            body += [
-                f"for event in {spell(what['events'])}:",
-                f"    told += engine.publish([event], **{what['options']!r})",
-            ]
-        else:
-            body += [f"told += engine.publish({spell(what['events'])}, **{what['options']!r})"]
-    parts += ["", "def play(algorithm):", indented([*body, "return told"]), ""]
-    parts += ["", f"for algorithm in {tuple(dict.fromkeys(('walk', way.algorithm)))!r}:"]
-    return "\n".join([*parts, "    for line in play(algorithm):", "        print(algorithm, line)"])
+def _script(scene: Scene, found: Program) -> str:
+    """By the plain walk, and in the way that differs."""
+    return script(play(scene, Way("walk", "walk"))[1], found)

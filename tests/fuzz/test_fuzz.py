@@ -14,6 +14,7 @@ from heliograph import Filter, Watch
 from heliograph.model import Notifications
 from heliograph.route import Route
 from tests.fuzz import filter_scenes, route_scenes, watch_scenes
+from tests.fuzz.__main__ import main
 from tests.fuzz.runner import ENGINES, engine, run
 from tests.fuzz.scene import Scene
 
@@ -166,8 +167,9 @@ def test_a_lost_notification_is_found_and_the_scene_made_small(
     assert len(done.stdout.splitlines()) >= 4
 
 
-def test_the_command_says_what_it_did() -> None:
-    command = [sys.executable, "-m", "tests.fuzz", "route", "--scenes", "2", "--seed", "3"]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("route: 2 scenes in")
-    assert done.stdout.strip().endswith("no difference")
+def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz", "route", "--scenes", "2", "--seed", "3"])
+    assert main() == 0
+    printed = capfd.readouterr().out
+    assert printed.startswith("route: 2 scenes in")
+    assert printed.strip().endswith("no difference")

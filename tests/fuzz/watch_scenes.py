@@ -14,17 +14,28 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from itertools import cycle
 from random import Random
 from typing import Any
-from unittest import mock
 
 from heliograph import Watch
-from heliograph.watch import runner as machine
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
+from heliograph.watch import runner
+from tests.fuzz.scene import (
+    Act,
+    Difference,
+    Program,
+    Scene,
+    Spelled,
+    Told,
+    attempt,
+    codes,
+    compare,
+    patched,
+    script,
+    spell,
+)
 from tests.fuzz.watch_oracle import from_scratch
 from tests.watch import scenes as patterns
 from tests.watch.metrics import questions
@@ -33,7 +44,7 @@ ALGORITHMS = ("plain", "indexed", "auto")
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _LONG = 10**18  # nanoseconds
 
-# Around the first sizes of the kernels' buffers, with sizes between; see `watch.machine`.
+# Around the first sizes of the kernels' buffers, with sizes between; see `watch.runner`.
 FLOODS = (150, 300, 300, 600, 1023, 1024, 1025, 1100, 1500, 2049, 4097)
 LARGE_FLOODS = (16_383, 16_385, 20_000, 65_535, 65_537)
 CRAMPED = ("_FIRST_STATES", "_FIRST_ITEMS", "_FIRST_EVENTS", "_FIRST_ROWS", "_FIRST_CHANGES", "_FIRST_JOURNAL")
@@ -255,18 +266,22 @@ def _moment(seconds: int) -> str:
     return (EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
-def flooded(flood: dict[str, Any]) -> list[dict[str, Any]]:
+def flooded(flood: dict[str, Any]) -> Spelled:
     """The rows of a flood."""
     rows, found = flood["rows"], []
-    for number in range(flood["count"] if rows else 0):
-        round = str(number // len(rows) % flood["period"])
-        row = {
-            name: cell.replace("#", round) if isinstance(cell, str) else cell
-            for name, cell in rows[number % len(rows)].items()
-        }
+    size, count = max(1, len(rows)), flood["count"] if rows else 0
+    for number in range(count):
+        round = str(number // size % flood["period"])
+        cells = rows[number % size].items()
+        row = {name: cell.replace("#", round) if isinstance(cell, str) else cell for name, cell in cells}
         row["at"] = None if flood["step"] is None else _moment(flood["start"] + number * flood["step"])
         found.append(row)
-    return found
+    at = "None"
+    if flood["step"] is not None:
+        at = f"datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds={flood['start']} + n * {flood['step']})"
+    cell = f"cell.replace('#', str(n // {size} % {flood['period']})) if isinstance(cell, str) else cell"
+    made = f"{{**{{name: {cell} for name, cell in {spell(rows)}[n % {size}].items()}}, 'at': {at}}}"
+    return Spelled(found, f"[{made} for n in range({count})]")
 
 
 # --- playing ----------------------------------------------------------------------------------------------------
@@ -325,100 +340,61 @@ def _subscribed(scene: Scene) -> list[dict[str, Any]]:
     return [row for kind, rows in scene.acts if kind == "subscribe" for row in rows]
 
 
-def steps(scene: Scene, way: Way) -> Iterator[tuple[int, str, Any]]:
-    """What a way does for each act: its number, a method of the engine and what is given to it."""
-    r, loads, saves = Random(scene.seed ^ 0xC07), way.loads, 0
+def play(scene: Scene, way: Way) -> tuple[list[Told], Program]:
+    """What the engine tells of each act; last, what it says of each subscription."""
+    told, r, loads = [Told([]) for _ in scene.acts], Random(scene.seed ^ 0xC07), cycle(way.loads)
     floods = any(kind == "flood" for kind, _ in scene.acts)
     over = 0 if floods else r.randrange(len(scene.acts) + 1)
-    for number, (kind, what) in enumerate(scene.acts):
-        if way.over and number == over:
-            yield number, "go over", None
-        if kind == "subscribe":
-            rows = what if way.only is None else [row for row in what if row["subscription_id"] in way.only]
-            yield number, "subscribe", rows
-        elif kind == "unsubscribe":
-            yield number, "unsubscribe", what if way.only is None else [id for id in what if id in way.only]
-        elif kind == "load":
-            yield number, "load_graph", what
-        elif kind == "save" and loads:
-            yield number, "save", loads[saves % len(loads)]
-            saves += 1
-        elif kind in ("publish", "flood"):
-            rows = flooded(what) if kind == "flood" else what
-            for piece in _cut(rows, way.most, r):
-                yield number, "publish", piece
+    # A hash table has a power of two of places, and is never full.
+    least = {name: max(way.cramped or 0, 2) if name == "_FIRST_STATES" else way.cramped for name in CRAMPED}
+    changes = [(runner, name, size) for name, size in least.items()] if way.cramped is not None else []
+    with patched(*changes) as prelude, tempfile.TemporaryDirectory() as folder:
+        program = Program(Watch, prelude=prelude, algorithm=way.algorithm, **scene.settings)
+        _spend(program, -_LONG)
+        for number, (kind, what) in enumerate(scene.acts):
+            if way.over and number == over:
+                _spend(program, _LONG)
+            if kind == "save" and way.loads:
+                program.reload(folder, algorithm=next(loads))
+                _spend(program, -_LONG)
+            told[number] = attempt(lambda: _do(program, way, kind, what, r))  # noqa: B023
+            if told[number].raised:
+                return told, program
+        told.append(attempt(lambda: Told(_explained(program.engine))))
+        program.note("told += [engine.explain(each.id).summary for each in engine._subscriptions]")
+    return told, program
 
 
-def _cut(rows: list[Any], most: int | None, r: Random) -> Iterator[list[Any]]:
-    if most is None or not rows:
-        yield rows
-        return
-    begin = 0
-    while begin < len(rows):
-        size = most or r.choice((1, 2, 5, 30, 1000))
-        yield rows[begin : begin + size]
-        begin += size
-
-
-def _first(name: str, size: int) -> int:
-    return max(size, 2) if name == "_FIRST_STATES" else size  # a hash table: a power of two, never full
-
-
-@contextmanager
-def cramped(size: int | None) -> Iterator[None]:
-    """Every buffer of the kernels has room for so many items at first, so that they stop for room all the time."""
-    with ExitStack() as stack:
-        if size is not None:
-            for name in CRAMPED:
-                stack.enter_context(mock.patch.object(machine, name, _first(name, size)))
-        yield
-
-
-def play(scene: Scene, way: Way) -> list[Told]:
-    """What the engine tells of each act; last, what it says of each subscription."""
-    told = [Told([]) for _ in scene.acts]
-    with cramped(way.cramped), tempfile.TemporaryDirectory() as folder:
-        watch = Watch(algorithm=way.algorithm, **scene.settings)
-        _spend(watch, -_LONG)
-        for number, method, what in steps(scene, way):
-            if method == "save":
-                watch.save(Path(folder) / "saved")
-                watch = Watch.load(Path(folder) / "saved", algorithm=what)
-                _spend(watch, -_LONG)
-            elif method == "go over":
-                _spend(watch, _LONG)
-            else:
-                told[number] = _joined(told[number], _do(watch, method, what))
-                if told[number].raised:
-                    return told
-        told.append(attempt(lambda: Told(_explained(watch))))
-    return told
-
-
-def _spend(watch: Watch, nanoseconds: int) -> None:
+def _spend(program: Program, nanoseconds: int) -> None:
     """Lets auto stay plain, or go over at the next update, however fast the machine is."""
-    if hasattr(watch._strategy, "_spent_ns"):
-        watch._strategy._spent_ns = nanoseconds
+    if hasattr(program.engine._strategy, "_spent_ns"):
+        program.engine._strategy._spent_ns = nanoseconds
+        program.note(f"engine._strategy._spent_ns = {nanoseconds}")
 
 
-def _do(watch: Watch, method: str, what: Any) -> Told:
-    if method == "publish":
-        return attempt(lambda: _published(watch, what))
-    return attempt(lambda: Told([], codes(getattr(watch, method)(what).rejected)))
+def _do(program: Program, way: Way, kind: str, what: Any, r: Random) -> Told:
+    if kind == "subscribe":
+        rows = [row for row in what if way.only is None or row["subscription_id"] in way.only]
+        return Told([], codes(program.call("subscribe", rows).rejected))
+    if kind == "unsubscribe":
+        ids = [id for id in what if way.only is None or id in way.only]
+        return Told([], codes(program.call("unsubscribe", ids).rejected))
+    if kind == "load":
+        return Told([], codes(program.call("load_graph", what).rejected))
+    if kind == "save":
+        return Told([])
+    rows = flooded(what) if kind == "flood" else what
+    found = program.publish(rows, None if way.most is None or not rows else _sizes(len(rows), way.most, r))
+    lines = [(n.publication_id, n.change, n.subscription_id, n.evidence, n.at) for each in found for n in each]
+    rest = all(each.complete for each in found), sum(each.stats.truncated for each in found)
+    return Told(lines, [code for each in found for code in codes(each.rejected)], rest)
 
 
-def _published(watch: Watch, rows: Any) -> Told:
-    found = watch.publish(rows)
-    lines = [(n.publication_id, n.change, n.subscription_id, n.evidence, n.at) for n in found]
-    return Told(lines, codes(found.rejected), (found.complete, found.stats.truncated))
-
-
-def _joined(one: Told, other: Told) -> Told:
-    """What two batches of one act tell together."""
-    if not one.rest or other.raised:
-        return other
-    rest = (one.rest[0] and other.rest[0], one.rest[1] + other.rest[1])
-    return Told(one.lines + other.lines, one.refused + other.refused, rest)
+def _sizes(count: int, most: int, r: Random) -> list[int]:
+    sizes: list[int] = []
+    while sum(sizes) < count:
+        sizes.append(most or r.choice((1, 2, 5, 30, 1000)))
+    return sizes
 
 
 def _explained(watch: Watch) -> list[Any]:
@@ -427,29 +403,8 @@ def _explained(watch: Watch) -> list[Any]:
 
 
 def check(scene: Scene) -> Difference | None:
-    first, others = ways(scene)
-    expected = play(scene, first)
-    for way in others:
-        found = play(scene, way)
-        wanted = (
-            expected
-            if way.only is None
-            else [
-                _of(told, scene.acts[n][0] if n < len(scene.acts) else "explain", way.only)
-                for n, told in enumerate(expected)
-            ]
-        )
-        if way.only is not None:
-            found = [
-                _of(told, scene.acts[n][0] if n < len(scene.acts) else "explain", way.only)
-                for n, told in enumerate(found)
-            ]
-        number = first_difference(wanted[: len(found)], found[: len(wanted)])
-        if number is not None:
-            return Difference(way.name, number, wanted[number], found[number], script(scene, first, way))
-        if any(told.raised for told in found):
-            return None  # all raise the same, so nothing follows
-    return _check_scratch(scene, first, expected)
+    expected, program, difference = compare(scene, play, ways(scene), _of)
+    return difference or _check_scratch(scene, program, expected)
 
 
 def _of(told: Told, kind: str, only: frozenset[str]) -> Told:
@@ -463,7 +418,7 @@ def _of(told: Told, kind: str, only: frozenset[str]) -> Told:
     return Told([line for line in told.lines if line[2] in only], told.refused)
 
 
-def _check_scratch(scene: Scene, way: Way, expected: list[Told]) -> Difference | None:
+def _check_scratch(scene: Scene, program: Program, expected: list[Told]) -> Difference | None:
     """The outside oracles about the last graph, of the subscriptions that they understand."""
     refused = any(
         told.refused
@@ -493,70 +448,6 @@ def _check_scratch(scene: Scene, way: Way, expected: list[Told]) -> Difference |
     for id, matched in verdicts.items():
         right = from_scratch(scene.settings, rows, asked[id])
         if right is not None and right != matched:
-            lone = replace(way, only=frozenset([id]))
-            return Difference(
-                "scratch", len(scene.acts), Told([(id, right)]), Told([(id, matched)]), script(scene, way, lone)
-            )
+            wanted, got = Told([(id, right)]), Told([(id, matched)])
+            return Difference("scratch", len(scene.acts), wanted, got, script(program, program))
     return None
-
-
-# --- reproductions ----------------------------------------------------------------------------------------------
-
-
-def script(scene: Scene, first: Way, way: Way) -> str:
-    """A program that plays the scene in both ways and prints what each tells."""
-    parts = [
-        "from datetime import UTC, datetime, timedelta",
-        "",
-        "from heliograph import Watch",
-        "from heliograph.watch import runner as machine",
-    ]
-    parts += ["", _FLOODED if any(kind == "flood" for kind, _ in scene.acts) else ""]
-    for name, each in (("expected", first), ("found", way)):
-        body = [f"machine.{size} = {_first(size, each.cramped)}" for size in CRAMPED] if each.cramped else []
-        body += [f"watch = Watch(algorithm={each.algorithm!r}, **{spell(scene.settings)})", "told = []"]
-        done = set[int]()
-        for number, method, what in steps(scene, each):
-            if method == "save":
-                body += ['watch.save("saved")', f'watch = Watch.load("saved", algorithm={what!r})']
-            elif method == "go over":
-                body += ["watch._strategy._spent_ns = 10**18"]
-            elif method != "publish":
-                body += [f"watch.{method}({spell(what)})"]
-            elif number not in done:
-                done.add(number)
-                kind, given = scene.acts[number]
-                rows = f"flooded({spell(given)})" if kind == "flood" else spell(given)
-                cuts = [len(piece) for n, m, piece in steps(scene, each) if n == number and m == "publish"]
-                if len(cuts) == 1:
-                    body += [f"told += watch.publish({rows})"]
-                else:
-                    sizes = f"{spell(cuts)}" if len(set(cuts)) > 1 else f"[{cuts[0] if cuts else 0}] * {len(cuts)}"
-                    body += [
-                        f"rows = {rows}",
-                        f"for size in {sizes}:",
-                        "    told += watch.publish(rows[:size])",
-                        "    rows = rows[size:]",
-                    ]
-        body += ["for each in watch._subscriptions:", "    told.append(watch.explain(each.id).summary)", "return told"]
-        parts += [f"def {name}():  # {each.name}", indented(body), ""]
-    parts += [
-        "",
-        'for line in expected():\n    print("expected", line)',
-        'for line in found():\n    print("found", line)',
-    ]
-    return "\n".join(parts)
-
-
-_FLOODED = """
-def flooded(flood):
-    found = []
-    for number in range(flood["count"]):
-        row = dict(flood["rows"][number % len(flood["rows"])])
-        round = str(number // len(flood["rows"]) % flood["period"])
-        row = {name: cell.replace("#", round) if isinstance(cell, str) else cell for name, cell in row.items()}
-        if flood["step"] is not None:
-            row["at"] = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=flood["start"] + number * flood["step"])
-        found.append(row)
-    return found
-"""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import reading as workloads
+from benchmarks import document_speed as workloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

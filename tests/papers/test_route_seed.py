@@ -24,7 +24,6 @@ from heliograph.predicate.compile import NOTHING_SLOW, Room, Targeting
 from heliograph.predicate.evaluate import Attributes, accepts
 from heliograph.predicate.form import Predicate, to_sql
 from heliograph.predicate.layout import Int32s
-from heliograph.route.exchange import Exchange as Store
 from heliograph.route.exchange import Version
 from heliograph.route.numbering import number_nodes
 from heliograph.route.read import Edge, Node
@@ -33,6 +32,7 @@ from heliograph.workloads.route import generate_route
 from tests.papers.route_cases import EVERY, Arc, Exchange, check_like_twin, numbered_events
 from tests.predicate.forms import events as drawn_events
 from tests.predicate.forms import forms
+from tests.route.exchange_worlds import Exchange as Store
 from tests.route.exchange_worlds import World, changes
 
 ANY_GRAPH = ("general", "scc-skip", "index-bfs", "bfs")

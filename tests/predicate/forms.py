@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.predicate.compile import Targeting
+from heliograph.compiled.growing import fixed
+from heliograph.predicate.attributes import cells_of, event_cells
+from heliograph.predicate.compile import Room, Targeting
 from heliograph.predicate.evaluate import Attributes, accepts
 from heliograph.predicate.form import Between, Comparison, In, Like, Pair, Predicate, negation
 from heliograph.predicate.form import conjunction as all_of
 from heliograph.predicate.form import disjunction as any_of
-from tests.naive_targeting import Interpreter, encode
+from heliograph.predicate.layout import LANES, Cells, Job
 from tests.predicate import strategies as plain
 
 # Around 2^53 integers begin to lie between floats; the last ones lie beyond all floats.
@@ -47,10 +50,52 @@ events: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
 )
 
 
-def check_holds(targeting: Targeting, expressions: dict[int, Predicate], trees: list[dict[str, Any]]) -> None:
-    """The code of each expression, read by the naive interpreter, accepts the events that its form accepts."""
-    programs, cells, slow = targeting.snapshot(), encode(targeting.names, trees), targeting.slow_truth(trees)
-    for event, tree in enumerate(trees):
-        interpreter = Interpreter(programs, cells, event, slow)
-        for number, form in expressions.items():
-            assert interpreter.holds(number) is accepts(form, Attributes(tree)), (form, tree)
+# --- what compiled code says of events ----------------------------------------------------------------------------
+
+Trees = list[dict[str, Any]]
+Expressions = dict[int, Predicate]
+ALL = (1 << LANES) - 1
+
+plain_values: st.SearchStrategy[Any] = st.one_of(
+    plain.scalars, st.booleans(), st.just({}), st.sampled_from([2.0**53, -1e300, 5e-324])
+)
+plain_events = st.dictionaries(st.sampled_from([*plain.NAMES, "d", "e"]), plain_values)
+
+
+def make_job(targeting: Targeting, trees: Trees, room: Room | None = None, cells: Cells | None = None) -> Job:
+    """Up to 64 events on the board of a room, asked about with all expressions so far."""
+    from heliograph.predicate.kernels import gather
+
+    found = cells_of(event_cells(targeting.names, tree) for tree in trees) if cells is None else cells
+    compiled = targeting.compiled(targeting.snapshot())
+    job = (room or Room()).job(targeting, compiled, found, targeting.slow_truth(trees))
+    gather(job.events.cells, fixed(np.arange(len(trees))), job.board)
+    return job
+
+
+def holding(job: Job, number: int, asked: int = ALL) -> int:
+    """The lanes for which an expression holds, said alike by the programs and by facts code."""
+    from heliograph.predicate.kernels import ask, ask_facts
+
+    lanes = int(ask(job.events, job.board, number, np.uint64(asked)))
+    assert int(ask_facts(job, number, np.uint64(asked))) == lanes
+    return lanes
+
+
+def check_all(job: Job, trees: Trees, expressions: Expressions, asked: int = ALL) -> None:
+    """Facts code, the programs and the forms agree about every lane that is asked about, and about no other."""
+    lanes = asked & ((1 << len(trees)) - 1)
+    for number, form in expressions.items():
+        expected = sum(1 << lane for lane, tree in enumerate(trees) if accepts(form, Attributes(tree)))
+        assert holding(job, number, lanes) == expected & lanes, form
+
+
+def check_holds(targeting: Targeting, expressions: Expressions, trees: Trees) -> None:
+    """The code of each expression accepts the events that its form accepts."""
+    for first in range(0, len(trees), LANES):
+        part = trees[first : first + LANES]
+        check_all(make_job(targeting, part), part, expressions)
+
+
+def add_all(targeting: Targeting, several: list[Predicate]) -> Expressions:
+    return {targeting.add(form): form for form in several}

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Place
-from heliograph.predicate import attributes as encoding
 from heliograph.predicate.attributes import (
     LABELS,
     NameTable,
@@ -22,7 +21,6 @@ from heliograph.predicate.attributes import (
     encode,
     event_cells,
     float_below,
-    json_column,
     take_cells,
 )
 from heliograph.predicate.layout import LIST, LISTED, STRING
@@ -127,16 +125,6 @@ def test_the_float_below_an_integer(value: int) -> None:
     assert below <= value < math.nextafter(below, math.inf)
 
 
-def test_trees_are_decoded_when_they_are_wanted() -> None:
-    texts = pa.array(['{"a":[1]}', "", "{"])
-    plain, fast = (encode(NAMES, texts, compiled=compiled) for compiled in (False, True))
-    assert plain.trees == {0: {"a": [1]}, 1: {}}
-    assert fast.trees == {}
-    assert fast.tree(0) == plain.tree(0) == {"a": [1]}
-    assert plain.tree(0) is plain.tree(0)
-    assert fast.attributes == len(NAMES.paths)
-
-
 # --- label sets -------------------------------------------------------------------------------------------------
 
 
@@ -168,27 +156,7 @@ def test_label_sets_beside_the_attribute_of_that_name() -> None:
     assert len(cell_rows(encode(NameTable(), pa.array(['{"labels":"x"}']), labels=True).cells, 0)) == 0
 
 
-@pytest.mark.parametrize("value", ["5", "[1]", "{}", "true", '["a",null]'])
-def test_labels_that_are_none(value: str) -> None:
-    encoded = encode(NAMES, pa.array([f'{{"a":1,"labels":{value}}}', "{}"]), labels=True)
-    assert [(row, error.code) for row, error in encoded.errors.items()] == [(0, "HG-644")]
-    assert cell_rows(encoded.cells, 0) == []
-
-
 # --- which way --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("loaded", "least"),
-    [((), 50_000), (("numba",), 2_000), (("numba", "heliograph.predicate.kernels"), 4)],
-)
-def test_when_the_kernel_pays(monkeypatch: pytest.MonkeyPatch, loaded: tuple[str, ...], least: int) -> None:
-    for name in ("numba", "heliograph.predicate.kernels"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    for name in loaded:
-        monkeypatch.setitem(sys.modules, name, sys)
-    assert encoding.pays(least)
-    assert not encoding.pays(least - 1)
 
 
 def test_small_work_does_not_import_numba() -> None:
@@ -202,10 +170,3 @@ encode(names, pa.array(['{"a": "x"}'] * 50))
 sys.exit("numba" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
-
-
-def test_a_column_is_taken_over_without_a_copy() -> None:
-    texts = pa.array(['{"a":1}', '{"a":2}'], pa.large_string())
-    data = texts.buffers()[2]
-    assert data is not None
-    assert json_column(texts).data.__array_interface__["data"][0] == data.address

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.predicate import layout
+from heliograph.predicate.attributes import NameTable, cells_of, event_cells
 from heliograph.predicate.compile import Targeting
-from heliograph.predicate.form import And, Between, In, Like, Not, Or, Predicate, negation
+from heliograph.predicate.form import ACCEPT, And, Between, Constant, In, Like, Not, Or, Predicate, negation
+from heliograph.predicate.layout import ALWAYS, NEVER
 from heliograph.predicate.parser import parse_predicate
-from tests.naive_targeting import OPS
-from tests.predicate.forms import WIDE, atoms, check_holds, events
+from tests.predicate.forms import WIDE, add_all, atoms, check_holds, events, forms, holding, make_job
 
+_NAMES = list(vars(layout))
+OPS = {
+    getattr(layout, name): name for name in _NAMES[_NAMES.index("AND") : _NAMES.index("SLOW") + 1] if "ANY" not in name
+}
 SCALARS: list[Any] = [None, True, False, 0, 1, 1.5, -3, "", "a", "ab", "b", {}, {"b": 1}, *WIDE]
 LISTS: list[Any] = [[], [None], [1], [1, 5], ["a"], ["a", 1], ["b", "ab"], [True], [False, 1], [[1]], [{}]]
 OPPOSITE: list[Any] = [-number for number in WIDE]
@@ -82,6 +88,8 @@ def names_of(targeting: Targeting, number: int) -> list[str]:
         ("a IS NOT NULL", "-IS_NULL"),
         ("a < b", "PAIR_LT"),
         ("a BETWEEN 1 AND NULL", "OR"),
+        ("NOT (a = 1 AND NOT (b OR NOT c = 'x'))", "OR TRUTH -WORD_EQ -NUMBER_EQ"),  # NOT stands at the tests
+        ("(b OR d) AND a LIKE 'x%' AND a > 3 AND c = 'x'", "AND WORD_EQ NUMBER_GE TEXT_LIKE OR TRUTH TRUTH"),
     ],
 )
 def test_instructions(text: str, instructions: str) -> None:
@@ -111,6 +119,11 @@ def test_patterns_keep_their_wildcards_apart() -> None:
         ("NOT (a = 1 OR b = 2)", "NOT a = 1 AND NOT b = 2"),
         ("a LIKE 'x'", "a = 'x'"),
         ("a = 1 OR NULL", "a = 1"),
+        ("a = 1 AND NULL", "FALSE"),
+        ("NOT (a = 1 AND NULL)", "NOT a = 1"),
+        ("(a = 1 AND b = 2) OR (b = 2 AND a = 1)", "a = 1 AND b = 2"),
+        ("c = 1 AND ((a = 1 AND b = 2) OR (b = 2 AND a = 1))", "b = 2 AND (a = 1 AND c = 1)"),
+        ("NOT (NOT a = 1 AND NOT (b = 1 AND c = 1))", "a = 1 OR (c = 1 AND b = 1)"),
         ("a ILIKE 'X'", "a ILIKE 'X'"),
     ],
 )
@@ -136,3 +149,56 @@ def test_groups_of_atoms(parts: list[Predicate], tree: dict[str, Any]) -> None:
     targeting = Targeting()
     forms = (And(tuple(parts)), Or(tuple(parts)), Not(And(tuple(parts))), Not(Or(tuple(parts))))
     check_holds(targeting, {targeting.add(form): form for form in forms}, [tree])
+
+
+def test_always_and_never_have_their_numbers() -> None:
+    targeting = Targeting()
+    assert len(targeting) == 2
+    assert targeting.add(ACCEPT) == ALWAYS
+    assert targeting.add(Constant(False)) == targeting.add(Constant(None)) == NEVER
+    assert targeting.add_many([None, "", "  ", "TRUE", "-- nothing", "FALSE", "a = NULL"]) == [0] * 5 + [1] * 2
+    check_holds(targeting, {ALWAYS: ACCEPT, NEVER: Constant(False)}, [{}, {"a": 1}])
+
+
+@settings(max_examples=30)
+@given(st.lists(forms, min_size=4, max_size=12))
+def test_a_snapshot_stays_as_it_was(several: list[Predicate]) -> None:
+    targeting = Targeting()
+    add_all(targeting, several[:3])
+    snapshot = targeting.snapshot()
+    copies = [part.tolist() for part in snapshot]
+    add_all(targeting, several)
+    assert [part.tolist() for part in snapshot] == copies
+    assert not any(part.flags.writeable for part in snapshot)
+
+
+labels = st.frozensets(st.sampled_from(["x", "y", "z"]))
+
+
+@given(labels, labels)
+def test_label_sets_are_compared(own: frozenset[str], theirs: frozenset[str]) -> None:
+    targeting = Targeting()
+    expected = {"superset": own >= theirs, "subset": own <= theirs, "intersects": bool(own & theirs)}
+    numbers = {match: targeting.add_labels(own, match) for match in expected}
+    job = make_job(targeting, [{}], cells=cells_of([event_cells(targeting.names, {}, theirs)]))
+    assert {match: bool(holding(job, number, 1)) for match, number in numbers.items()} == expected
+
+
+def test_slow_tests_are_kept_once() -> None:
+    targeting = Targeting()
+    targeting.add_many(["a ILIKE 'x%'", "b = 1 AND NOT a ILIKE 'x%'", "a BETWEEN 'x' AND 'y'"])
+    assert len(targeting.slow) == 2
+    truth = targeting.slow_truth([{"a": "X"}, {"a": 5}, {"a": ["x", 5]}, {}])
+    assert truth.tolist() == [[1, -1, 1, -1], [0, -1, 1, -1]]
+    assert truth.dtype == np.int8
+    assert not truth.flags.writeable
+    assert Targeting().slow_truth([{}, {}]).shape == (0, 2)
+
+
+def test_names_may_be_shared() -> None:
+    names = NameTable()
+    one, two = Targeting(names), Targeting(names)
+    one.add_many(["a = 'x'"])
+    two.add_many(["b = 'x' AND a = 'x'"])
+    assert names.paths == [("a",), ("b",)]
+    assert names.word_count == 2

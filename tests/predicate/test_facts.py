@@ -1,22 +1,108 @@
-"""Quick code as the store grows: snapshots stay as they were, what came since the last sorting is asked like the rest,
-and a room that is used all along never tells what it learnt before.
+"""Facts code gives what the code of the programs gives, and what the form itself says: on any board, whether its facts
+were learnt before the first question, after some, or never; as the store grows; and in rooms that are used again.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.predicate import compile as facts
-from heliograph.predicate import compile as room
 from heliograph.predicate import layout as at
 from heliograph.predicate.compile import Room, Targeting
 from heliograph.predicate.form import Predicate
-from heliograph.predicate.layout import Board, Facts, make_board, make_facts
+from heliograph.predicate.layout import LANES, Board, Facts, make_board, make_facts
 from heliograph.predicate.parser import parse_predicate
 from tests.predicate import forms as every
-from tests.predicate.test_facts_kernels import Trees, check_all, make_job, plain_events
+from tests.predicate.forms import ALL, Trees, add_all, check_all, make_job, plain_events
+
+many_forms = st.lists(every.forms, min_size=1, max_size=5)
+
+
+@settings(max_examples=50)
+@given(many_forms, st.lists(every.events, min_size=1, max_size=9), st.integers(0, ALL))
+def test_any_forms_and_events(several: list[Predicate], trees: Trees, asked: int) -> None:
+    targeting = Targeting()
+    expressions = add_all(targeting, several)
+    check_all(make_job(targeting, trees), trees, expressions, asked)
+
+
+@settings(max_examples=50)
+@given(many_forms, st.lists(plain_events, min_size=1, max_size=LANES))
+def test_boards_without_lists_and_odd_integers(several: list[Predicate], trees: Trees) -> None:
+    """Where facts are learnt."""
+    targeting = Targeting()
+    expressions = add_all(targeting, several)
+    job = make_job(targeting, trees)
+    assert job.board.head[at.ALL_PLAIN] == 1
+    check_all(job, trees, expressions)
+
+
+@settings(max_examples=50)
+@given(many_forms, st.lists(st.lists(plain_events | every.events, min_size=1, max_size=6), min_size=2, max_size=5))
+def test_boards_one_after_the_other(several: list[Predicate], boards: list[Trees]) -> None:
+    """What was learnt of one board is forgotten with it."""
+    targeting, room = Targeting(), Room()
+    expressions = add_all(targeting, several)
+    for trees in boards:
+        check_all(make_job(targeting, trees, room), trees, expressions)
+
+
+def test_what_has_facts_code() -> None:
+    """Two levels of groups; tests of numbers, words, booleans and nulls, but no negated range."""
+    texts = {
+        "x = 1": True,
+        "x <> 1 AND x < 5 AND NOT x >= 3": True,
+        "x = 1 OR s = 'a' OR b = TRUE": True,
+        "(x = 1 AND s = 'a') OR (x BETWEEN 2 AND 3 AND s <> 'b') OR x IS NULL": True,
+        "(x = 1 OR s IN ('a', 'b')) AND (NOT x IN (4, 5) OR y IS NOT NULL)": True,
+        "NOT x BETWEEN 1 AND 2": False,
+        "s LIKE 'a%'": False,
+        "x < y": False,
+        "x = 1 AND (s = 'a' OR (x = 2 AND s = 'b'))": False,
+    }
+    targeting = Targeting()
+    expressions = {text: targeting.add(parse_predicate(text)) for text in texts}
+    starts = targeting.compiled(targeting.snapshot()).facts.coded.starts
+    assert {text: bool(starts[number] >= 0) for text, number in expressions.items()} == texts
+    values: list[Any] = [None, 0, 1, 2, 3, 4, 5, 7.5, "a", True]
+    trees = [{"x": x, "s": s, "b": b} for x in values for s in ("a", "b", None) for b in (True, None)]
+    job = make_job(targeting, trees)
+    check_all(job, trees, {number: parse_predicate(text) for text, number in expressions.items()})
+
+
+@pytest.mark.parametrize("bounds", [10, 64, 65, 1000])
+def test_facts_are_learnt_when_that_pays(bounds: int) -> None:
+    """A question costs as much as some bounds do; until then the programs are asked, and give the same."""
+    targeting = Targeting()
+    numbers = targeting.add_many([f"x = {number}" for number in range(bounds)])
+    expressions = {int(str(number)): parse_predicate(f"x = {place}") for place, number in enumerate(numbers)}
+    trees: Trees = [{"x": number} for number in range(5)]
+    job = make_job(targeting, trees)
+    learnt = []
+    for number, form in list(expressions.items())[:20]:
+        check_all(job, trees, {number: form})
+        learnt.append(bool(job.facts.head[at.LEARNT] == job.board.head[at.STAMP]))
+    assert learnt == sorted(learnt)
+    assert learnt.index(True) == -(-bounds // 64) - 1
+    check_all(job, trees, expressions)
+
+
+@pytest.mark.parametrize("value", [[5], 2**60 + 1])
+def test_lists_and_odd_integers_are_left_to_the_programs(value: Any) -> None:
+    """In any lane: facts say nothing about such a board."""
+    targeting = Targeting()
+    expressions = add_all(targeting, [parse_predicate(text) for text in ("x = 5", "NOT x = 5", "x > 7", "y = 'a'")])
+    trees: Trees = [{"x": 5, "y": "a"}, {"x": value}, {"y": ["a", "b"]}]
+    job = make_job(targeting, trees)
+    check_all(job, trees, expressions)
+    assert job.facts.head[at.LEARNT] == 0
+
+
+# --- a store that grows ---------------------------------------------------------------------------------------------
 
 AMPLE = 4000
 growth = st.lists(
@@ -43,8 +129,8 @@ def test_a_store_that_grows_between_boards(steps: list[tuple[list[Predicate], Tr
     """One room with room for all: nothing is made anew, however the bounds and sets are sorted in between."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(facts, "_LOOSE", loose)
-        patch.setattr(room, "make_facts", ample_facts)
-        patch.setattr(room, "make_board", ample_board)
+        patch.setattr(facts, "make_facts", ample_facts)
+        patch.setattr(facts, "make_board", ample_board)
         targeting, used = Targeting(), Room()
         expressions: dict[int, Predicate] = {}
         boards = []
@@ -105,28 +191,46 @@ def test_sets_that_share_members(late: bool) -> None:
     check_all(make_job(targeting, trees), trees, expressions)
 
 
-def test_equal_numbers_of_different_attributes() -> None:
-    targeting = Targeting()
-    texts = [f"{name} {sign} {number}" for name in "abc" for sign in ("=", "<", ">=", "<>") for number in (-1, 0, 1.5)]
-    expressions = {int(str(n)): parse_predicate(t) for n, t in zip(targeting.add_many(texts), texts, strict=True)}
-    trees: Trees = [{"a": a, "b": b} for a in (-1, -0.0, 0, 1.5, 1e308) for b in (None, 0, 2)]
-    check_all(make_job(targeting, trees), trees, expressions)
+# --- rooms ------------------------------------------------------------------------------------------------------------
+
+drawn_stores = st.lists(st.lists(every.forms, min_size=1, max_size=4), min_size=1, max_size=3)
+drawn_boards = st.lists(
+    st.tuples(st.integers(0, 2), st.lists(plain_events | every.events, min_size=1, max_size=7)), min_size=1, max_size=6
+)
 
 
-def test_constants_beyond_all_floats() -> None:
-    targeting = Targeting()
-    huge = 10**400
-    texts = [f"x {sign} {number}" for sign in ("<", "<=", ">", ">=", "=", "<>") for number in (huge, -huge, 1.7e308)]
-    expressions = {int(str(n)): parse_predicate(t) for n, t in zip(targeting.add_many(texts), texts, strict=True)}
-    trees: Trees = [{"x": 1e308}, {"x": -1.7e308}, {"x": 0}, {}]
-    check_all(make_job(targeting, trees), trees, expressions)
+@settings(max_examples=60)
+@given(drawn_stores, drawn_boards)
+def test_a_room_goes_from_store_to_store(stores: list[list[Predicate]], boards: list[tuple[int, Trees]]) -> None:
+    room = Room()
+    made = [Targeting() for _ in stores]
+    expressions = [add_all(targeting, several) for targeting, several in zip(made, stores, strict=True)]
+    for place, trees in boards:
+        which = place % len(made)
+        check_all(make_job(made[which], trees, room), trees, expressions[which])
 
 
-def test_memory_is_counted() -> None:
-    code = facts.FactsStore()
-    empty = code.nbytes
-    targeting = Targeting()
-    targeting.add_many([f"x = {number} OR s = 'w{number}'" for number in range(500)])
-    snapshot = code.snapshot(targeting.snapshot(), targeting.names.snapshot(), len(targeting.names.paths))
-    assert code.nbytes > empty + sum(part.nbytes for part in (snapshot.coded.code, snapshot.coded.bounds))
-    assert code.snapshot(targeting.snapshot(), targeting.names.snapshot(), 2).coded.code.base is not None
+def test_a_room_is_kept_while_it_is_large_enough() -> None:
+    targeting, room = Targeting(), Room()
+    expressions = add_all(targeting, [parse_predicate("x = 1 AND s = 'a'")])
+    many: Trees = [{"x": number % 3, "s": "a"} for number in range(40)]
+    first = make_job(targeting, many, room)
+    check_all(first, many, expressions)
+    few = make_job(targeting, many[:5], room)
+    assert (few.board, few.facts) == (first.board, first.facts)
+    check_all(few, many[:5], expressions)
+    other = make_job(Targeting(), many, room)
+    assert other.board is not first.board
+    assert other.facts is not first.facts
+
+
+def test_a_room_grows_with_words_attributes_and_events() -> None:
+    targeting, room = Targeting(), Room()
+    expressions: dict[int, Predicate] = {}
+    for step in range(8):
+        texts = [f"a{number} = 'w{step}' OR b{number} > {step}" for number in range(2**step)]
+        expressions |= add_all(targeting, [parse_predicate(text) for text in texts])
+        trees: list[dict[str, Any]] = [
+            {f"a{number}": "w0", f"b{number}": number, "s": "w"} for number in range(min(2**step, 64))
+        ]
+        check_all(make_job(targeting, trees, room), trees, expressions)

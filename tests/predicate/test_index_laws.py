@@ -91,15 +91,6 @@ def test_each_kind_of_test_alone(id: str, text: str) -> None:
         assert list(index.match(event)) == [expected([(id, text)], event)]
 
 
-def test_all_kinds_together_in_blocks() -> None:
-    rng = np.random.default_rng(5)
-    given_events = [
-        {name: values[rng.integers(len(values))] for name, values in ATTRIBUTE_VALUES.items() if rng.random() < 0.7}
-        for _ in range(150)
-    ]
-    check_index(PredicateIndex(CASES), CASES, given_events)
-
-
 def test_duckdb_agrees_on_a_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_rows, "TAIL", 100)
     rng = np.random.default_rng(3)
@@ -161,19 +152,6 @@ def test_many_results_are_turned_and_few_are_not() -> None:
     index = PredicateIndex(pairs)
     check_index(index, pairs, [{"x": 150 + number} for number in range(100)])
     check_index(index, pairs, [{"x": number % 3 - 2} for number in range(100)])
-
-
-def test_results_outgrow_their_room() -> None:
-    pairs = [(str(number), None if number % 2 else "x IS NULL") for number in range(300)]
-    found = PredicateIndex(pairs).match([{}] * 130)
-    assert len(found.numbers) == 300 * 130
-    assert found[129] == tuple(id for id, _ in pairs)
-
-
-def test_words_and_attributes_that_came_after_a_segment() -> None:
-    index = PredicateIndex([(str(number), f"a = 'w{number}'") for number in range(5)])
-    index.add(("later", "b = 'new' OR a = 'other'"))
-    assert list(index.match([{"a": "other"}, {"b": "new", "a": "w3"}])) == [("later",), ("3", "later")]
 
 
 @given(listed=many_texts, given_events=st.lists(events, max_size=4))

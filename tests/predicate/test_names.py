@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.compiled.growing import Growing
 from heliograph.predicate import attributes as module
-from heliograph.predicate.attributes import LABELS, NameTable, json_column, scan_column, utf8
+from heliograph.predicate.attributes import NameTable, json_column, scan_column, utf8
 from heliograph.predicate.form import Path
 from heliograph.predicate.layout import Names
 from heliograph.vocabulary.columns import PRIME, hash_text
@@ -70,40 +69,6 @@ def test_a_number_is_given_once_and_a_snapshot_stays(paths: list[Path], words: l
     assert names.word_count == len(known_words)
     for snapshot in taken:
         check_snapshot(*snapshot)
-
-
-def test_asking_does_not_make_known() -> None:
-    names = NameTable()
-    attribute = names.attribute(("a",))
-    assert (names.find_attribute(("a",)), names.find_attribute(("b",))) == (0, -1)
-    assert (
-        names.words_of[attribute].get("x", -1),
-        names.word(attribute, "x"),
-        names.words_of[attribute].get("x", -1),
-    ) == (-1, 0, 0)
-    assert names.snapshot() is names.snapshot()
-    assert len(names.paths) == 1
-
-
-def test_label_sets_have_a_number_and_no_name() -> None:
-    names = NameTable()
-    assert names.attribute(LABELS) == 0
-    assert len(names.snapshot().name_attributes) == 0
-    assert names.beginnings.get("", ()) == ()
-
-
-def test_paths_that_begin_alike() -> None:
-    names = NameTable()
-    numbers = [names.attribute(path) for path in (("a", "b"), ("c",), ("a",), ("a", "d"))]
-    assert names.beginnings.get("a", ()) == (numbers[2], numbers[0], numbers[3])
-    assert names.beginnings.get("x", ()) == ()
-
-
-def test_tables_are_keyed_at_random() -> None:
-    keys = {int(NameTable().snapshot().key) for _ in range(20)}
-    assert len(keys) == 20
-    assert all(0 < key < PRIME for key in keys)
-    assert NameTable(key=5).snapshot().key == 5
 
 
 def test_snapshots_cannot_be_written_to() -> None:
@@ -182,14 +147,7 @@ def test_readers_take_snapshots_while_one_writes() -> None:
         check_snapshot(snapshot, names.paths, words[: len(snapshot.word_attributes)])
 
 
-def test_growing_arrays_keep_what_was_seen() -> None:
-    array = Growing(np.int32, (1, 2))
-    views = []
-    for number in range(100):
-        views.append(array.view())
-        array.extend([number] * (number % 4))
-    array.replace({0: 7})
-    array.replace({})
-    assert (array.view()[0], len(array)) == (7, 2 + sum(number % 4 for number in range(100)))
-    assert all(view[:2].tolist() == [1, 2] for view in views)
-    assert [len(view) for view in views[:4]] == [2, 2, 3, 5]
+def test_tables_are_keyed_at_random() -> None:
+    keys = {int(NameTable().snapshot().key) for _ in range(20)}
+    assert len(keys) == 20
+    assert all(0 < key < PRIME for key in keys)

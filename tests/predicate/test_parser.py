@@ -190,12 +190,6 @@ def test_shapes_share_only_what_is_alike() -> None:
     assert len({str(error) for error in compile_predicates(["a.5 = 1", "a.5 = 2", "a.5 = 3"])}) == 3
 
 
-def test_a_number_of_very_many_digits_is_refused() -> None:
-    text = "a = " + "9" * 5000
-    assert refused(text).code == "HG-454"
-    assert [str(error) for error in compile_predicates(["a = 1", "a = 2", text])[2:]] == [str(refused(text))]
-
-
 def test_nesting_has_a_bound() -> None:
     deepest = "(" * MAX_DEPTH + "a = 1" + ")" * MAX_DEPTH
     assert parse_predicate(deepest) == Comparison(("a",), "=", 1)
@@ -218,3 +212,9 @@ def test_the_place_is_right_after_odd_line_ends() -> None:
     error = refused("a = 1 AND\r\n\u2028 b == 2")
     assert (error.line, error.column) == (3, 4)
     assert error.snippet == "   b == 2\n     ^^"
+
+
+def test_a_number_of_very_many_digits_is_refused() -> None:
+    text = "a = " + "9" * 5000
+    assert refused(text).code == "HG-454"
+    assert [str(error) for error in compile_predicates(["a = 1", "a = 2", text])[2:]] == [str(refused(text))]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.route.strategy import Auto
+from heliograph.route.strategy import AutoRouting
 
 
 @pytest.fixture(scope="module", params=["walk", "lanes"])
 def each_half(request: pytest.FixtureRequest) -> Iterator[str]:
     """Runs the tests of a module twice: however little there is to do, by the one half and by the other."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Auto, "_pays", lambda self, version: request.param == "lanes")
+        patch.setattr(AutoRouting, "_pays", lambda self, version: request.param == "lanes")
         yield request.param

@@ -7,7 +7,6 @@ cannot be reached, and ends of edges that are no listed nodes; see `worlds`.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -140,23 +139,6 @@ def test_larger_exchanges(shape: Any, size: int) -> None:
     assert len(found) > 200
     assert len(check_alike(world, engine, events, limit=3)) < len(found)
     check_alike(world, engine, events[:70], subscribers_only=True)
-
-
-def test_a_chain_of_100_000_nodes() -> None:
-    edges = [{"source": str(node), "target": str(node + 1), "targeting": None, "cost": 1.0} for node in range(100_000)]
-    edges[60_000]["targeting"] = "x = 1"
-    world = World([], edges[::-1], [{"x": 1}, {"x": 2}])
-    engine = world.engine()
-    events = [event("0", {"x": 1}, "all"), event("0", {"x": 2}, "part"), event("99999", {}, "last")]
-    sizes = {"all": 100_000, "part": 60_000, "last": 1}
-    for way in WAYS:
-        found = answer(engine, way, events).table
-        assert Counter(found.column("publication_id").to_pylist()) == sizes, way
-        assert found.column("subscription_id")[0].as_py() == "99999", way
-    ranked = answer(engine, "lanes", events[:2], rank="cost", limit=3)
-    assert [item.proof["cost"] for item in ranked] == [1.0, 2.0, 3.0] * 2
-    assert told(answer(engine, "lanes", events[:1], hops=99_999, subscribers_only=True))[0] == []
-    assert told(answer(engine, "lanes", events[:1], subscribers_only=True))[0] == [("all", "100000")]
 
 
 @pytest.mark.parametrize("way", ["dag", "dag-skip"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,15 +9,15 @@ from typing import Any
 import networkx as nx
 import pyarrow as pa
 import pytest
-from benchmarks import exchange_changes, exchange_size, routing
+from benchmarks import route_changes, route_size, route_speed
 from benchmarks.check import Row, run
-from benchmarks.exchange_script import Script
 from benchmarks.filter_workloads import WrongAnswer
-from benchmarks.route_walks import from_arguments, from_dicts, in_python
+from benchmarks.route_script import Script
+from benchmarks.route_walks import from_arguments, from_dicts
 from benchmarks.route_workloads import Case, Size, checked, loaded, make, singles, spelled_out
 from benchmarks.tables import TABLES
 
-from heliograph.workloads.route import ATTRIBUTES, generate_route, sizes
+from heliograph.workloads.route import generate_route, sizes
 
 SMALL = Size(scale=0.01, copies=2, events=40, streamed=5, changes=28, warm=0.01)
 
@@ -33,7 +32,7 @@ def _options(row: Row) -> dict[str, Any]:
 
 MEASURES = {
     measure
-    for module in (routing, exchange_size, exchange_changes)
+    for module in (route_speed, route_size, route_changes)
     for name, measure in vars(module).items()
     if name.startswith("measure_")
 }
@@ -51,7 +50,7 @@ def test_a_row_measures(row: Row) -> None:
     if "copies" in options:
         options = {"copies": min(options["copies"], SMALL.copies)}
     (outcome,) = run([Row(row.name, "small", "", None, partial(_function(row), size=SMALL, **options), repeats=1)], 5)
-    assert len(outcome.samples) in (1, routing.SAMPLES)
+    assert len(outcome.samples) in (1, route_speed.SAMPLES)
     assert all(sample > 0 for sample in outcome.samples) or row.name.startswith("memory")
 
 
@@ -82,7 +81,7 @@ def test_a_wrong_answer_is_not_measured(case: Case) -> None:
     with pytest.raises(WrongAnswer, match="that are not the"):
         wrong.seconds(with_table=True)
     (event, *_) = singles(case.tables, 1)
-    for measure in (routing._streamed, routing._published):
+    for measure in (route_speed._streamed, route_speed._published):
         with pytest.raises(WrongAnswer, match="that are not the 0 expected"):
             measure(case, [event._replace(nodes=frozenset())])
 
@@ -102,26 +101,6 @@ def test_the_plain_walks_are_checked_too(case: Case) -> None:
             checked(walk, {**case.tables, "expected": case.tables["expected"].slice(1)})
 
 
-def test_a_walk_that_comes_back_meets_its_start() -> None:
-    """The start is a result if a path leads back to it, and the lambda of a node without targeting accepts."""
-    nodes = pa.table({"node_id": ["a", "b", "c"], "targeting": pa.array([None, "age < 5", "age >= 5"], pa.string())})
-    edges = pa.table({"source": ["a", "b", "a"], "target": ["b", "a", "c"]})
-    event = {attribute.name: attribute.values[3] for attribute in ATTRIBUTES}
-    events = pa.Table.from_pylist([{"event_id": "e", "publisher": "a", "attributes": json.dumps(event)}])
-    assert [
-        walk({"nodes": nodes, "edges": edges, "events": events}).answers() for walk in (from_dicts, from_arguments)
-    ] == [
-        [[1, 0]],
-        [[1, 0]],
-    ]
-
-
-def test_sql_in_python() -> None:
-    text = "(topic = 'Arts' AND age < 3) OR (geo IN ('CA', 'NY') AND price BETWEEN 0.1 AND 0.25) OR (hour >= 7)"
-    spelled = "(topic == 'Arts' and age < 3) or (geo in {'CA', 'NY'} and 0.1 <= price <= 0.25) or (hour >= 7)"
-    assert in_python(text, str) == spelled
-
-
 def test_targeting_that_always_holds_changes_no_answer() -> None:
     case = make(3, SMALL, selectivity=1.0)
     assert case.tables["nodes"]["targeting"].null_count == case.tables["nodes"].num_rows
@@ -131,13 +110,6 @@ def test_targeting_that_always_holds_changes_no_answer() -> None:
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------
-
-
-def test_the_limit_and_the_text() -> None:
-    nodes = pa.table({"node_id": ["ä", "b"], "targeting": pa.array([None, "x = 1"], pa.string())})
-    edges = pa.table({"source": ["ä"], "target": ["b"]})
-    assert exchange_size.limit({"nodes": nodes, "edges": edges}) == 2 * 200 + 40 + 400
-    assert exchange_size.text_bytes(nodes) == 3 + 5
 
 
 # --- changes ----------------------------------------------------------------------------------------------------
@@ -161,7 +133,7 @@ def test_a_change_that_is_not_seen_is_not_measured() -> None:
     tables = generate_route(2, scale=0.05, events=0)
     steps = [step for step in Script(tables, sizes(0.05), 2, 0.25).steps(4) if step.seen]
     with pytest.raises(WrongAnswer, match="not those of the model"):
-        exchange_changes._ask(loaded(tables), steps[-1])
+        route_changes._ask(loaded(tables), steps[-1])
 
 
 def _components(script: Script) -> set[frozenset[str]]:

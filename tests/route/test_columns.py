@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,22 +29,6 @@ def test_a_column_is_a_list(pieces: list[list[str | None]], chance: Any) -> None
         assert column.whole(count).to_pylist() == expected[:count]
 
 
-def test_a_column_of_nothing() -> None:
-    column = NumberedValues(pa.string())
-    column.extend(0, None)
-    assert column.is_empty()
-    assert column.take(np.array([0, 5], np.int32)).to_pylist() == [None, None]
-    assert column.nbytes == 0
-
-
-def test_the_whole_of_a_column_is_not_copied() -> None:
-    column, values = NumberedValues(pa.string()), pa.array([str(number) for number in range(100)])
-    column.extend(0, values)
-    assert column.whole(100) is values
-    buffers: Any = column.whole(7).buffers()
-    assert buffers[2] == values.buffers()[2]
-
-
 @pytest.mark.parametrize("in_table", [False, True])
 def test_ids_mean_what_they_were_last_added_with(in_table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "pays", lambda count: in_table)
@@ -59,15 +42,3 @@ def test_ids_mean_what_they_were_last_added_with(in_table: bool, monkeypatch: py
     assert ids.find_many(pa.array(wanted)).tolist() == [expected.get(id, -1) for id in wanted]
     assert ids.find_many(pa.array(wanted).slice(3, 4)).tolist() == [3, 4, 5, 6]
     assert (ids.nbytes > 0) == in_table
-
-
-def test_ids_of_nothing() -> None:
-    assert Ids().find("a") == -1
-    assert Ids().find_many(pa.array([], pa.string())).tolist() == []
-
-
-def test_kernels_pay_sooner_once_numba_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "sys", SimpleNamespace(modules={}))
-    assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, False, True]
-    monkeypatch.setattr(columns, "sys", SimpleNamespace(modules={"numba": None}))
-    assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, True, True]

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.route import exchange as compaction
-from heliograph.route.exchange import Compacted, Exchange, Version, compact
+from heliograph.route.exchange import Compacted, Version, compact
 from heliograph.route.layout import TARGET
 from heliograph.route.read import Edge, Node
-from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
+from tests.route.exchange_worlds import Exchange, World, changes, check_inside, seen_in, seen_in_twin
 
 
 class Pause:

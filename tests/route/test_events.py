@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import PublicationError
 from heliograph.predicate.attributes import NameTable, event_cells
-from heliograph.route.events import read_events
+from heliograph.route.read import read_events
 from tests.predicate.cell_cases import cell_rows
 
 Rows = list[tuple[str | None, str | None, str | None]]
@@ -120,19 +120,6 @@ def test_what_reading_refused_comes_first() -> None:
     assert [error.code for error in events.errors] == ["HG-642"]
     assert events.event(0).attributes.value(("a",)) == [1]
     assert events.source is None
-
-
-def test_events_carry_labels_where_they_are_compared() -> None:
-    rows: Rows = [("a", "p", '{"labels":["x","y"]}'), ("b", "p", '{"labels":"x"}'), ("c", "p", None)]
-    sets = [event.labels for event in read_events(_table(rows), True)]
-    assert sets == [frozenset("xy"), frozenset("x"), frozenset()]
-    assert {event.labels for event in read_events(_table(rows), False)} == {frozenset()}
-
-
-def test_no_events() -> None:
-    events = read_events(_table([]), False)
-    assert (len(events), list(events), events.rejected, events.errors) == (0, [], [], [])
-    assert events.encode(NameTable()).offsets.tolist() == [0]
 
 
 def test_columns_in_chunks() -> None:

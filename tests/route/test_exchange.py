@@ -7,16 +7,14 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import PredicateError
-from heliograph.route.exchange import Exchange
-from heliograph.route.read import Edge, EdgeRows, Node, NodeRows, refused_node
+from heliograph.route.read import Edge, Node
 from heliograph.route.save import pack_exchange, unpack_exchange
-from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
+from tests.route.exchange_worlds import Exchange, World, changes, check_inside, node_parts, seen_in, seen_in_twin
 
 
 @settings(max_examples=70)
@@ -100,7 +98,7 @@ def test_ids_may_come_twice_in_one_call() -> None:
     nodes = [("good", "a", "x = 1"), ("bad", "a", None), ("good", "b", None), ("bad", "c", None), ("good", "c", None)]
     world.put_nodes([(kind, id, text, 1.0, frozenset()) for kind, id, text in [*nodes, ("good", "a", "x = 2")]])
     assert seen_in(world.store.current) == seen_in_twin(world.twin)
-    rows = NodeRows.of([Node("d", text="x = 1"), Node("e"), Node("d", text="x = 2")])
+    (rows,) = node_parts([Node("d", text="x = 1"), Node("e"), Node("d", text="x = 2")])
     world.store.put_nodes(rows)
     assert world.store.current.node(world.store.current.number("d")).text == "x = 2"
 
@@ -112,30 +110,7 @@ def test_nothing_is_no_change() -> None:
     exchange.drop_nodes(["nobody"])
     exchange.drop_edges([])
     assert (len(exchange.current), exchange.current.graph.version, exchange.edge_number("e")) == (0, 0, -1)
-    assert (
-        exchange.current.out_numbers(-1)
-        == exchange.current.into_numbers(-1)
-        == exchange.current.between_numbers(-1, -1)
-        == []
-    )
-
-
-def test_many_are_found_as_single_ones_are() -> None:
-    exchange = Exchange()
-    exchange.put_edges([Edge("a", "b"), Edge("b", "c")])
-    exchange.drop_nodes(["a"])
-    version = exchange.current
-    wanted = ["a", "b", "nobody", "c", "b"]
-    assert version.numbers(pa.array(wanted)).tolist() == [version.number(id) for id in wanted]
-    assert version.names(version.node_numbers()).to_pylist() == ["b", "c"]
-    assert version.place_count == 3
-
-
-def test_a_form_without_text_is_spelled() -> None:
-    exchange = Exchange()
-    form = refused_node("a", "HG-451").targeting
-    exchange.put_nodes([Node("a", form)])
-    assert exchange.current.node(0).text == "FALSE"
+    assert exchange.current.out_numbers(-1) == exchange.current.between_numbers(-1, -1) == []
 
 
 def test_a_hub_has_few_blocks() -> None:
@@ -155,7 +130,7 @@ def test_a_change_is_the_same_alone_and_among_many() -> None:
     edges = [Edge(*pair, f"e{row}" if row % 5 == 0 else None) for row, pair in enumerate(dict.fromkeys(pairs))]
     single, bulk = Exchange(), Exchange()
     for exchange in (single, bulk):
-        exchange.put_edges(EdgeRows.of(edges))
+        exchange.put_edges(edges)
     again = [Edge(edge.source, edge.target, edge.id, text="x = 1") for edge in edges]
     bulk.put_edges(again)
     for edge in again:
@@ -204,7 +179,7 @@ def test_readers_beside_a_writer_see_whole_versions() -> None:
 @pytest.mark.parametrize("match", [None, "superset"])
 def test_rows_of_another_store_are_compiled_again(match: str | None) -> None:
     first, second = Exchange(match), Exchange(match)
-    rows = NodeRows.of([Node("a", text="x = 1", labels=frozenset("A"))])
+    (rows,) = node_parts([Node("a", text="x = 1", labels=frozenset("A"))])
     second.put_nodes([Node("b", text="y = 1", labels=frozenset("B"))])
     for exchange in (first, second):
         exchange.put_nodes(rows)
@@ -219,14 +194,6 @@ def test_a_text_that_cannot_be_read_changes_nothing() -> None:
     with pytest.raises(PredicateError, match="HG-451"):
         exchange.put_edges([Edge("a", "b", text="x =")])
     assert (len(exchange.current), exchange.current.graph.version) == (0, 0)
-
-
-def test_edges_by_number_and_by_name() -> None:
-    exchange = Exchange()
-    exchange.put_edges([Edge("a", "b", "e"), Edge("a", "b")])
-    number = exchange.edge_number("e")
-    assert [str(exchange.current.edge(number)), str(exchange.current.edge(1 - number))] == ["a → b (e)", "a → b"]
-    assert exchange.current.edge(number) is exchange.current.edge(number)
 
 
 def test_objects_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.route import numbering
-from heliograph.route.exchange import Exchange
 from heliograph.route.read import Edge, read_edges, read_nodes
-from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
+from tests.route.exchange_worlds import Exchange, World, changes, check_inside, seen_in, seen_in_twin
 
 
 @settings(max_examples=30, deadline=None)
@@ -88,7 +87,7 @@ def test_small_exchanges_need_no_kernels() -> None:
     code = """
 import sys
 from heliograph.route.read import read_edges, read_nodes
-from heliograph.route.exchange import Exchange
+from tests.route.exchange_worlds import Exchange
 exchange = Exchange()
 exchange.put_nodes(read_nodes([(str(n), "x = 1") for n in range(3000)], exchange.targeting).rows)
 exchange.put_edges(read_edges([(str(n), str(n + 1)) for n in range(3000)], exchange.targeting).rows)

@@ -152,11 +152,6 @@ def test_the_text_lists_the_cut() -> None:
     assert lines[20:] == ["  failed  and 131 more"]
 
 
-def test_kinds_that_never_compare() -> None:
-    explanation = Route([("a", "age > '30'")], [("pub", "a")]).explain("a", visit())
-    assert explanation.failed == "node a: age > '30' (age is 35, a number against a string)"
-
-
 def test_a_long_cut_says_how_much_is_left_out() -> None:
     nodes = [(f"n{number}", "FALSE") for number in range(150)]
     edges = [("pub", name) for name, _ in nodes] + [(name, "goal") for name, _ in nodes]
@@ -168,12 +163,6 @@ def test_a_long_cut_says_how_much_is_left_out() -> None:
 def test_a_refused_row_is_in_the_cut() -> None:
     explanation = Route([("a", "x ="), ("b",)], [("pub", "a"), ("a", "b")]).explain("b", visit())
     assert explanation.evidence["cut"][0]["failed"] == "its row was rejected (HG-451), so it accepts nothing"
-
-
-def test_without_a_path_the_cut_is_empty() -> None:
-    explanation = Route(NODES, EDGES).explain("isle", visit())
-    assert explanation.evidence == {"cut": []}
-    assert Route(NODES, EDGES).explain("nobody", visit()).evidence is None
 
 
 def test_the_start_is_in_the_cut_only_of_itself() -> None:

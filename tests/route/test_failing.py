@@ -14,7 +14,7 @@ from heliograph import PredicateIndex, Route
 from heliograph.predicate import evaluate as predicate_truth
 from heliograph.predicate import index as index_search
 from heliograph.predicate.evaluate import matcher as matcher_of
-from heliograph.route.shares import Share, share_of
+from heliograph.route.engine import Share, share_of
 from heliograph.route.strategy import ALGORITHMS
 
 BAD = "t ILIKE 'boom%' OR x = 1"

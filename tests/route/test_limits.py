@@ -17,9 +17,9 @@ from heliograph.predicate.evaluate import Attributes, blame
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route import exchange as compaction
 from heliograph.route import exchange as growing
-from heliograph.route.exchange import Exchange
 from heliograph.route.layout import NEVER_DIED
 from heliograph.route.read import Edge, Node
+from tests.route.exchange_worlds import Exchange
 
 EDGES = [("p", node) for node in "abcd"]
 
@@ -140,22 +140,6 @@ def test_versions_are_counted_anew_before_they_run_out(monkeypatch: pytest.Monke
             node = version.node(version.number("a"))
             assert (node.text, len(version.edge_numbers())) == (f"x = {number}", 1)
     assert exchange.age < 60
-
-
-def test_a_reader_of_older_arrays_sees_its_own_version() -> None:
-    exchange = Exchange()
-    exchange.put_nodes([Node("a", text="x = 1")])
-    exchange.put_nodes([Node("b", text="x = 1")])
-    before = exchange.hold()
-    exchange.compact()
-    exchange.put_nodes([Node("a", text="x = 2")])
-    after = exchange.hold()
-    exchange.put_nodes([Node("a", text="x = 3")])
-    texts = [version.node(version.number("a")).text for version in (before, after, exchange.current)]
-    assert texts == ["x = 1", "x = 2", "x = 3"]
-    exchange.release(before)
-    exchange.release(after)
-    assert exchange.current.node(exchange.current.number("a")).text == "x = 3"
 
 
 def test_more_rows_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

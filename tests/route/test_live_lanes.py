@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.route import Route
-from heliograph.route.events import read_events
 from heliograph.route.exchange import Version
+from heliograph.route.read import read_events
 from tests.route.worlds import (
     SHAPES,
     WAYS,
@@ -196,19 +196,6 @@ def test_a_save_brings_every_answer_back(
         for each in (engine, loaded):
             change(each, kind, what)
         assert told(loaded.publish(events)) == told(engine.publish(events))
-
-
-def test_changes_far_beyond_what_there_was() -> None:
-    """An engine that begins empty: arrays, tables, boards and facts all grow under it."""
-    engine = Route(algorithm="lanes")
-    for size in (1, 3, 10, 40, 160, 640):
-        engine.add_nodes([(f"n{number}", f"x >= {number} AND s{number % 7} = 'w{number}'") for number in range(size)])
-        engine.add_edges([(f"n{number // 2}", f"n{number}") for number in range(1, size)])
-        last = size - 1
-        on_the_way = {last >> step for step in range(12)} - {0}
-        tree = {"x": size, **{f"s{place}": [f"w{n}" for n in on_the_way if n % 7 == place] for place in range(7)}}
-        found = engine.publish([event("n0", tree), event("n0", {**tree, "x": 0}, "none")])
-        assert {item.subscription_id for item in found} == {f"n{number}" for number in on_the_way}
 
 
 # --- threads ------------------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from heliograph.route import numbering
-from heliograph.route.exchange import Exchange
 from heliograph.route.exchange import strong_components as components
 from heliograph.route.numbering import Numbering, number_nodes
 from heliograph.route.read import Edge
+from tests.route.exchange_worlds import Exchange
 
 Pairs = list[tuple[int, int]]
 graphs = st.integers(1, 14).flatmap(

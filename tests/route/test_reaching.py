@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.predicate.layout import LANES
@@ -14,19 +13,10 @@ from heliograph.route import Route
 from heliograph.route import strategy as reaching
 from heliograph.route.exchange import Version
 from heliograph.route.layout import Walk
-from heliograph.route.strategy import Reached, WalkRoom, joined
+from heliograph.route.strategy import WalkRoom
 from tests.route.worlds import event
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=6)
-
-
-def reached(several: list[list[int]]) -> Reached:
-    offsets = np.cumsum([0, *map(len, several)])
-    return Reached(offsets, np.array([node for nodes in several for node in nodes], np.int32), 3, 2)
-
-
-def shown(found: Reached) -> list[list[int]]:
-    return [part.tolist() for part in np.split(found.nodes, found.offsets[1:-1])]
 
 
 def check_room(walk: Walk, version: Version) -> None:
@@ -62,35 +52,6 @@ def test_an_end_that_comes_and_goes_is_found() -> None:
         engine.add_edges([("p", "a"), ("a", f"n{number}")])
         found = [item.subscription_id for item in engine.publish([event("p", {})])]
         assert found == ["a", f"n{number}"]
-
-
-@given(lists, st.integers(0, 6))
-def test_a_cut_keeps_the_first_of_each_event(several: list[list[int]], limit: int) -> None:
-    assert shown(reached(several).cut(limit)) == [nodes[:limit] for nodes in several]
-
-
-@given(lists, st.data())
-def test_events_that_are_alike_get_the_same(several: list[list[int]], data: st.DataObject) -> None:
-    twins = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=8))
-    assert shown(reached(several).spread(np.array(twins))) == [several[twin] for twin in twins]
-
-
-@given(st.lists(lists, min_size=1, max_size=3))
-def test_batches_are_joined(batches: list[list[list[int]]]) -> None:
-    found = joined([reached(several) for several in batches])
-    assert shown(found) == [nodes for several in batches for nodes in several]
-    assert (found.candidates, found.verified) == (3 * len(batches), 2 * len(batches))
-    assert found.events().tolist() == [row for row, nodes in enumerate(shown(found)) for _ in nodes]
-
-
-def test_the_order_of_reporting() -> None:
-    engine = Route([("b",), ("a",)], [("p", "z"), ("y", "b")])
-    with engine._exchange.reading() as version:
-        numbers = np.array([version.number(name) for name in "azbpy"], np.int32)
-        found = Reached(np.array([0, 5]), numbers, 0, 0).ordered(version, ends_only=False)
-        assert version.names(found.nodes).to_pylist() == ["b", "a", "p", "z", "y"]
-        ends = Reached(np.array([0, 2, 5]), numbers, 0, 0).ordered(version, ends_only=True)
-        assert version.names(ends.nodes).to_pylist() == ["a", "z", "b"]
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 1000])

@@ -13,11 +13,10 @@ from heliograph.errors import StorageError
 from heliograph.predicate.compile import Targeting
 from heliograph.route import Route
 from heliograph.route import numbering as columns
-from heliograph.route.exchange import Exchange
 from heliograph.route.read import Edge, Node
 from heliograph.route.save import load_exchange, save_exchange
 from heliograph.storage import Saved, read_folder, write_folder
-from tests.route.exchange_worlds import World, seen_in
+from tests.route.exchange_worlds import Exchange, World, seen_in
 from tests.route.exchanges import reached
 
 

@@ -12,8 +12,8 @@ import pytest
 from heliograph.io.tables import as_table
 from heliograph.model import Notifications
 from heliograph.route import Route
+from heliograph.route.engine import Share, share_of
 from heliograph.route.save import pack_exchange, unpack_exchange
-from heliograph.route.shares import Share, share_of
 from heliograph.workloads.route import generate_route
 
 CHOICES: list[dict[str, Any]] = [{}, {"paths": True}, {"rank": "cost"}, {"subscribers_only": True}, {"hops": 2}]

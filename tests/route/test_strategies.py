@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from heliograph.route import Route
 from heliograph.route import strategy as strategies
-from heliograph.route.events import read_events
-from heliograph.route.strategy import COLD_NS, FEW, WARM_NS, Auto, RouteOptions
+from heliograph.route.read import read_events
+from heliograph.route.strategy import COLD_NS, SMALL, WARM_NS, AutoRouting, RouteOptions
 from tests.route.worlds import World, answer, told, worlds
 
 
@@ -20,8 +20,8 @@ from tests.route.worlds import World, answer, told, worlds
     ("spent_ns", "nodes", "warm", "pays"),
     [
         (0, 10, True, False),
-        (0, FEW + 1, True, True),
-        (0, FEW + 1, False, False),
+        (0, SMALL + 1, True, True),
+        (0, SMALL + 1, False, False),
         (WARM_NS, 10, True, True),
         (WARM_NS, 10, False, False),
         (COLD_NS, 10, False, True),
@@ -32,7 +32,7 @@ def test_kernels_are_loaded_when_they_pay(
 ) -> None:
     monkeypatch.setattr(strategies, "_KERNEL", "a module that nobody has loaded")
     monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
-    auto = Auto()
+    auto = AutoRouting()
     auto._spent_ns = spent_ns
     engine = Route([(str(number),) for number in range(nodes)])
     with engine._exchange.reading() as version:
@@ -63,24 +63,24 @@ def test_a_batch_may_change_over_in_its_middle(world: World, seed: int, after: i
     engine, events = world.engine(), world.batch(10, seed)
     rank = "cost" if ranked else None
     expected = told(answer(engine, "walk", events, rank=rank))
-    auto, asked = Auto(), iter(range(100))
+    auto, asked = AutoRouting(), iter(range(100))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Auto, "_pays", lambda self, version: next(asked) >= after)
+        patch.setattr(AutoRouting, "_pays", lambda self, version: next(asked) >= after)
         engine._strategy = auto
         assert told(engine.publish(events, rank=rank)) == expected
     assert (auto._spent_ns > 0) == (after > (0 if ranked else 1))  # in a batch it is first asked whether to encode
 
 
 def test_time_is_counted_by_the_walk_only() -> None:
-    engine, auto = Route([("a", "x = 1")], [("p", "a")]), Auto()
+    engine, auto = Route([("a", "x = 1")], [("p", "a")]), AutoRouting()
     event = {"event_id": "e", "publisher": "p", "attributes": {"x": 1}}
     with engine._exchange.reading() as version, pytest.MonkeyPatch.context() as patch:
         read = read_events([event], False)
-        patch.setattr(Auto, "_pays", lambda self, version: True)
+        patch.setattr(AutoRouting, "_pays", lambda self, version: True)
         assert list(auto.stream(version, read, 0, RouteOptions())) == [version.number("a")]
         assert auto.walk(version, read, 0, RouteOptions()).verified == 1
         assert auto._spent_ns == 0
-        patch.setattr(Auto, "_pays", lambda self, version: False)
+        patch.setattr(AutoRouting, "_pays", lambda self, version: False)
         assert list(auto.stream(version, read, 0, RouteOptions())) == [version.number("a")]
         assert auto.walk(version, read, 0, RouteOptions()).verified == 1
         assert auto._spent_ns > 0

@@ -1,8 +1,8 @@
 """The three verbs on Spark as engines of the protocol, so that its contract runs over them, and their scenes.
 
-`BatchEngine` runs a batch for each publish, `StreamEngine` a micro-batch of one stream: a file comes to a folder, and
-the stream takes it. Spark promises the set of notifications, so they are put into an order here: by publication, then
-what was lost before what was gained, then by id.
+`BatchEngine` runs a batch for each publish, without a session by hand; `StreamEngine` a micro-batch of one stream: a
+file comes to a folder, and the stream takes it. Spark promises the set of notifications, so they are put into an order
+here: by publication, then what was lost before what was gained, then by id.
 
 What the protocol says and Spark says otherwise:
 - A single subscription that is refused is reported like one of many; here it is raised.
@@ -48,6 +48,7 @@ from tests.contract.engine import Scene
 from tests.contract.test_filter_contract import FilterScene
 from tests.contract.test_route_contract import RouteScene
 from tests.contract.test_watch_contract import WatchScene
+from tests.spark import by_hand
 from tests.spark.compare import COLUMNS
 from tests.spark.test_streams import put
 
@@ -73,6 +74,10 @@ class Verb(ABC):
 
     @abstractmethod
     def run(self, frame: DataFrame) -> DataFrame: ...
+
+    @abstractmethod
+    def by_hand(self, batches: by_hand.Batches) -> Iterator[pa.RecordBatch]:
+        """What `run` does, without Spark."""
 
     @abstractmethod
     def rows(self, items: list[Any]) -> Rows:
@@ -118,6 +123,9 @@ class FilterVerb(Verb):
 
         return filter(frame, self.interests)
 
+    def by_hand(self, batches: by_hand.Batches) -> Iterator[pa.RecordBatch]:
+        return by_hand.filtered([batches], self.interests, 2)
+
     def rows(self, items: list[Any]) -> Rows:
         return [(id, *triple) for id, triples in items for triple in triples]
 
@@ -149,6 +157,9 @@ class RouteVerb(Verb):
 
         return route(frame, self.interests)
 
+    def by_hand(self, batches: by_hand.Batches) -> Iterator[pa.RecordBatch]:
+        return by_hand.routed([batches], self.interests, 2)
+
     def rows(self, items: list[Any]) -> Rows:
         return [(item["event_id"], item["publisher"], json.dumps(item["attributes"])) for item in items]
 
@@ -172,9 +183,16 @@ class WatchVerb(Verb):
     def run(self, frame: DataFrame) -> DataFrame:
         from heliograph.spark import watch
 
+        self._write_first()
+        return watch(frame, self.interests)
+
+    def by_hand(self, batches: by_hand.Batches) -> Iterator[pa.RecordBatch]:
+        self._write_first()
+        return by_hand.watched([batches], self.interests)
+
+    def _write_first(self) -> None:
         if not self.size:
             self.interests.subscribe([])  # else there may be no version
-        return watch(frame, self.interests)
 
     def rows(self, items: list[Any]) -> Rows:
         rows = [(seq, *item) for seq, item in enumerate(items, self.seen + 1)]
@@ -188,7 +206,7 @@ class WatchVerb(Verb):
 class SparkEngine(ABC):
     """A verb on Spark as an engine."""
 
-    def __init__(self, spark: SparkSession, verb: Verb) -> None:
+    def __init__(self, spark: SparkSession | None, verb: Verb) -> None:
         self.spark, self.verb = spark, verb
         self._total = Stats()
 
@@ -227,6 +245,10 @@ class BatchEngine(SparkEngine):
     """Each publish is a batch."""
 
     def _run(self, rows: Rows) -> Notifications:
+        if self.spark is None:
+            batches = self.verb.by_hand(self.verb.to_arrow(rows).to_batches())
+            notified, refusals, counts = by_hand.taken_apart(batches)
+            return outcome(notified, [Rejected(**entry) for entry in refusals], counts)
         found = self.verb.run(self.spark.createDataFrame(self.verb.to_arrow(rows)))
         table = found.toArrow()
         entries: list[Any] = table["rejected"].drop_null().to_pylist()
@@ -244,7 +266,7 @@ class AgainEngine(BatchEngine):
     members depend on each other, and no scene has one.
     """
 
-    def __init__(self, spark: SparkSession, verb: Verb) -> None:
+    def __init__(self, spark: SparkSession | None, verb: Verb) -> None:
         super().__init__(spark, verb)
         self._rows: Rows = []
 
@@ -260,6 +282,8 @@ class AgainEngine(BatchEngine):
 class StreamEngine(SparkEngine):
     """Each publish is a micro-batch of one stream, which begins with the first. Interests change between two of them.
     What a stream knows beside them is in its checkpoint, from which `test_streams` restarts one."""
+
+    spark: SparkSession
 
     def __init__(self, spark: SparkSession, verb: Verb, folder: Path) -> None:
         super().__init__(spark, verb)

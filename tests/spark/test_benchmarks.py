@@ -14,7 +14,7 @@ from heliograph.spark.environment import find_java
 from tests.spark.conftest import NO_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = "piping.Size(subscriptions=200, publications=50, queries=200, updates=2_000, events=50, scale=0.01)"
+SMALL = "spark_speed.Size(subscriptions=200, publications=50, queries=200, updates=2_000, events=50, scale=0.01)"
 PIPED = [row for row in TABLES["spark"] if row not in SHARDED]
 
 
@@ -29,7 +29,7 @@ def test_a_row_is_measured(row: object) -> None:
     if find_java() is None:
         pytest.skip(NO_JAVA)
     name = getattr(row, "measure").__name__  # noqa: B009
-    code = f"from benchmarks import piping; print(min(piping.{name}(1, {SMALL})))"
+    code = f"from benchmarks import spark_speed; print(min(spark_speed.{name}(1, {SMALL})))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert float(done.stdout.split()[-1]) > 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,3 +106,41 @@ def test_a_failure_names_the_input_not_the_jvm(run: Run, calls: dict[str, list[s
     assert (found.code, found.err.startswith("HG-031: --conf nonsense sets nothing")) == (2, True)
     mixed = run("filter", *calls["filter"], "--engine", "spark", "--out", "folder", "--rejected", "r.csv")
     assert (mixed.code, "HG-037" in mixed.err) == (2, True)
+
+
+# --- the demo's story on Spark: the notifications are the embedded ones; without Java it says so ------------------
+
+
+def test_the_story_tells_the_same(spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    found = run("demo", "spark")
+    assert (found.code, found.err) == (0, "")
+    assert "5 notifications on Spark, 5 of the embedded engine: the same." in found.out
+    assert max(map(len, found.out.splitlines())) <= 100
+
+
+def test_without_java_it_is_not_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.spark.environment._has_java", lambda: False)
+    found = run("demo", "spark")
+    assert (found.code, "Not shown here: Spark needs Java 17" in found.out) == (0, True)
+
+
+# --- the code of docs/spark.md runs, and prints what stands below it ----------------------------------------------
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
+BLOCKS = re.compile(r"^```py\n(.*?)^```\n```out\n(.*?)^```$", re.M | re.S)
+
+
+def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    blocks = BLOCKS.findall(PAGE.read_text())
+    assert len(blocks) == PAGE.read_text().count("```out\n") > 2
+    for code, expected in blocks:
+        for name in ("alerts", "refused", "stream", "friends"):  # paths of the JVM, which stands elsewhere
+            code = code.replace(f'"{name}"', f'"{tmp_path / name}"')
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "<docs>", "exec"), namespace)
+        assert printed.getvalue() == expected

@@ -14,7 +14,7 @@ from heliograph.model import Rejected
 from heliograph.partition.plan import Scheme
 from heliograph.spark import filter_job
 from heliograph.spark.compile_job import ORDER, PARTS, CompileJob, FilterParts, SavedPart, admitted, send_given
-from heliograph.spark.filter_job import Plans, open_shard
+from heliograph.spark.filter_job import OpenVersion, Plans
 from heliograph.spark.frames import refused_rows
 from heliograph.taxonomy import Taxonomy
 from heliograph.workloads.filter import generate_filter
@@ -120,7 +120,7 @@ def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Filter, "load", noted)
     for _ in range(2):
-        found = open_shard(tmp_path / "version", 1).match(table("publications", [("p", "a", "b", "c")]), 0)
+        found = OpenVersion.at(tmp_path / "version").match(1, table("publications", [("p", "a", "b", "c")]), 0)
         assert [each.subscription_id for each in found] == ["s1"]
     assert [path.name for path in opened] == ["part-1"]
 

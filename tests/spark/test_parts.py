@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +12,15 @@ import pytest
 from heliograph import Watch
 from heliograph.cli.options import OutputOptions, SparkOptions
 from heliograph.cli.spark import check_going_on, is_folder
-from heliograph.errors import SetupError, StorageError, UsageError
-from heliograph.spark import environment, filter, route, watch, write
-from heliograph.spark.envelope import FOUND, pack, pack_found, spark_hash, spreading_keys, unpack
-from heliograph.spark.environment import settings
+from heliograph.errors import StorageError, UsageError
+from heliograph.spark import filter, route, watch, write
+from heliograph.spark.envelope import spark_hash, spreading_keys
 from heliograph.spark.frames import measured
 from heliograph.spark.versions import MOST, Pointer, Versions, opened, own_folder, storage_folder
 from heliograph.spark.watch_job import Watchers, WatchTask, run_files
 from heliograph.sparql.solve import QueryPlan
 from heliograph.storage import write_folder
 from tests.spark.test_verbs import QUERIES
-
-TABLE = pa.table({"publication_id": ["p", "p"], "subject": ["a", "a"], "property": ["b", "b"], "object": ["c", None]})
 
 
 class Framed:
@@ -41,41 +35,6 @@ FRAMED: Any = Framed()
 
 def save(path: Path) -> None:
     write_folder(path, "test", 1)
-
-
-def test_importing_the_layer_does_not_import_pyspark() -> None:
-    code = "import sys, heliograph.spark; print('pyspark' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-def test_without_java_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "_has_java", lambda: False)
-    with pytest.raises(SetupError, match="HG-902: Spark needs Java 17 or later, and there is none; install one"):
-        environment.check_environment()
-
-
-def test_a_package_that_is_missing_or_too_new_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: "3.0.1" if name == "pandas" else "7.0")
-    monkeypatch.setitem(environment.PACKAGES, "pyspark", ((4, 3), (99,)))
-    with pytest.raises(SetupError, match=r"HG-903: pandas 3\.0\.1 cannot work here"):
-        environment.check_environment()
-
-    def missing(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(SetupError, match=r"Spark needs pyspark 4\.3 or later"):
-        environment.check_environment()
-
-
-def test_a_local_session_binds_to_loopback_and_the_callers_settings_stand() -> None:
-    here = settings("local[3]", {"spark.ui.enabled": True})
-    assert (here["spark.driver.bindAddress"], here["spark.sql.shuffle.partitions"]) == ("127.0.0.1", "3")
-    assert here["spark.ui.enabled"] == "True"
-    assert settings("local-cluster[2,2,1024]")["spark.sql.shuffle.partitions"] == "4"
-    assert settings("local")["spark.sql.shuffle.partitions"] == "1"
-    assert "spark.driver.host" not in settings("spark://host:7077")
 
 
 def test_versions_are_numbered_and_a_batch_keeps_its_own(tmp_path: Path) -> None:
@@ -110,16 +69,6 @@ def test_keys_spread_wherever_partitions_and_shards_divide_each_other() -> None:
     for shards, partitions in ((4, 4), (4, 2), (4, 12), (6, 3)):
         places = [spark_hash(key) % partitions for key in spreading_keys(shards)]
         assert len(set(places)) == min(shards, partitions)
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_envelopes_come_out_as_they_went_in(compressed: bool) -> None:
-    sent = pack(1, TABLE, "kind", texts=["subject", "object"], notes={"version": b"7"}, compressed=compressed)
-    envelope, ready = unpack([sent, *pack_found(0, TABLE.to_batches()), *pack_found(0, [])])
-    assert (envelope.shard, envelope.kind, envelope.notes) == (1, "kind", {"version": b"7"})
-    assert pa.types.is_dictionary(envelope.table["object"].type)
-    assert (ready.shard, ready.kind, ready.notes) == (0, FOUND, {})
-    assert envelope.table.to_pylist() == ready.table.to_pylist() == TABLE.to_pylist()
 
 
 def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +18,7 @@ from heliograph.errors import HeliographError
 from heliograph.io.documents import read_documents
 from heliograph.io.sources import Source
 from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.spark.frames import parted, spell_rows
 from heliograph.spark.route_job import Exchanges
 from heliograph.vocabulary import Vocabulary
 from heliograph.workloads.filter import generate_filter
@@ -24,7 +27,6 @@ from heliograph.workloads.watch import generate_watch
 from tests.cli.files import ATOM, DOCUMENTS, EDGES, FEED_QUERY, NODES, RSS
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import embedded, expected, frame, on_spark, table, told
-from tests.spark.odd import ODD_CELLS, ODD_EVENTS
 from tests.sparql.cases import read_cases
 
 if TYPE_CHECKING:
@@ -62,6 +64,36 @@ QUERIES: list[dict[str, Any]] = [
     ),
 ]
 GRAPH = [("v1", "age", "40"), ("v2", "knows", "v3")]
+ODD_CELLS: tuple[str | None, ...] = (
+    *(None, "", "   ", "\x00", "a\x00b", "\n", "\ufeff", "\u202e", "\U0010ffff", "e\u0301", "é", "😀"),
+    *("_:", "_:b", "_:b c", "<", "<>", "<urn:x>", "<urn:x y>", "a:b", "http://example.org/y", "%zz", "?x", "{}"),
+    *('"', '"a', '"a"@', '"a"@en', '"a"^^', '"5"^^xsd:integer', '"x"^^xsd:integer', '"\\u0041"', '"\\ud800"'),
+    *("1e400", "-0", "0x10", "NaN", "INF", "true", "9" * 400, "z" * 20_000),
+)
+"""Cells of triples: blanks and control signs, halves of terms, numbers at the limits, and what is very long."""
+
+ODD_EVENTS: tuple[tuple[str | None, str | None, str | None], ...] = (
+    *((id, "Pub", '{"age": 31}') for id in (None, "", " ", "\x00", "😀", "e" * 20_000)),
+    *((f"from {who!r}", who, "{}") for who in (None, "", " Pub", "pub", "Nobody", "Adv")),
+    *(
+        (f"{number} with attributes", "Pub", text)
+        for number, text in enumerate(
+            (
+                *(None, "", " ", "null", "[]", "1", '"x"', "{", "{}", '{"age": 31', "{'age': 31}", '{"age": NaN}'),
+                *('{"age": 1e400}', '{"age": 31, "age": 1}', '{"age": "31"}', '{"age": [1, 31]}', '{"age": {"x": 1}}'),
+                *(
+                    '{"age": 31, "topic": "Sports"}',
+                    '{"topic": "\\ud800"}',
+                    '{"": 1}',
+                    '{"age": true}',
+                    '{"age": null}',
+                ),
+                *('{"age": ' + "9" * 400 + "}", '{"a": ' * 200 + "1" + "}" * 200, '{"age":31}\x00'),
+            )
+        )
+    ),
+)
+"""Events without id, publisher or attributes, and with attributes that are no JSON, or odd JSON."""
 MANY: dict[str, Any] = {"shards": 40, "partition": "hash"}  # more shards than subscriptions
 
 
@@ -76,6 +108,22 @@ def drawn(count: int, seed: int = 1) -> list[tuple[Any, ...]]:
         else:
             rows.append((seq, draw.choice("++-"), who, "knows", whom))
     return rows
+
+
+MOMENT = datetime(2026, 1, 2, 3, 4, 5, 600_000)
+CELLS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "doubles": (pa.float64(), [5.0, 1e300, float("nan"), float("inf"), -0.0, 0.1, 1e7, None]),
+    "floats": (pa.float32(), [0.1, 5.5, None]),
+    "whole numbers": (pa.int8(), [5, -3, None]),
+    "decimals": (pa.decimal128(10, 2), [Decimal("1.50"), None]),
+    "truth values": (pa.bool_(), [True, False, None]),
+    "dates": (pa.date32(), [date(2026, 1, 2), date(1, 1, 1), None]),
+    "times": (pa.timestamp("us", tz="UTC"), [MOMENT.replace(tzinfo=UTC), None]),
+    "times without zone": (pa.timestamp("us"), [MOMENT, None]),  # to which Spark gives the zone of its session
+    "lists": (pa.list_(pa.string()), [["a"], [], None]),
+    "structs": (pa.struct([("a", pa.string())]), [{"a": "x"}, None]),
+}
+AGES = [("all", "SELECT ?z { ?x :age ?z }"), ("more", "ASK { ?x :age ?a FILTER(?a > 5) }")]
 
 
 def odd(usual: tuple[str, ...]) -> Iterator[tuple[str | None, ...]]:
@@ -144,6 +192,28 @@ def odd_updates(shards: int) -> Case:
     return Case("watch", table("updates", rows), queries, {}, {"shards": shards})
 
 
+def typed_objects(kind: str) -> Case:
+    """A publication for each cell of a kind."""
+    type, cells = CELLS[kind]
+    rows = {"publication_id": [f"p{number}" for number in range(len(cells))], "object": pa.array(cells, type)}
+    items = pa.table({**rows, "subject": ["s"] * len(cells), "property": ["age"] * len(cells)})
+    return Case("filter", items, AGES, {"bindings": 1}, {})
+
+
+def typed_events() -> Case:
+    type = pa.struct([("topic", pa.string()), ("age", pa.float64())])
+    attributes = pa.array([{"topic": "Sports", "age": 35.0}, {"topic": "Sports", "age": 20.0}, None], type)
+    items = pa.table({"event_id": ["a", "b", "c"], "publisher": ["Pub"] * 3, "attributes": attributes})
+    return Case("route", items, (NODES, EDGES), {}, {})
+
+
+def typed_updates() -> Case:
+    """Seqs that are doubles, and times that are dates."""
+    whole = {"op": ["+"] * 3, "subject": ["a"] * 3, "property": ["age"] * 3, "object": pa.array([5.0, 6.0, 7.0])}
+    items = pa.table({"seq": [1.0, 2.0, 3.0], **whole, "at": pa.array([date(2026, 1, day) for day in (1, 2, 3)])})
+    return Case("watch", items, AGES, {}, {})
+
+
 SHORT: dict[str, Callable[[], Case]] = {
     **{f"filter {scheme}": partial(semantics, scheme) for scheme in (None, *SCHEMES)},
     "route": partial(routed, None),
@@ -152,6 +222,7 @@ SHORT: dict[str, Callable[[], Case]] = {
     "route subscribers in shards": partial(routed, 2, subscribers_only=True),
     "watch": partial(watched, 1),
     "watch a window in shards": partial(watched, 3, window_updates=50, mode="change"),
+    "events with structs": typed_events,
 }
 LONG: dict[str, Callable[[], Case]] = {
     **{
@@ -166,6 +237,8 @@ LONG: dict[str, Callable[[], Case]] = {
     "odd events": odd_events,
     "odd updates": partial(odd_updates, 1),
     "odd updates in shards": partial(odd_updates, 3),
+    "updates with doubles and dates": typed_updates,
+    **{f"objects {kind}": partial(typed_objects, kind) for kind in CELLS if kind != "times without zone"},
 }
 
 
@@ -184,6 +257,18 @@ def test_it_reports_what_the_embedded_engine_reports(spark: SparkSession, make: 
     wanted, unwanted = embedded(verb, items, interests, options)
     assert notified == wanted
     assert refused == unwanted
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_rows_are_read_or_refused_as_the_embedded_reader_does(kind: str) -> None:
+    """In the worker alone, so that it needs no Java."""
+    table = typed_objects(kind).items
+    rows, refused = parted(pa.Table.from_batches(list(spell_rows("publications", table.to_batches()))))
+    engine = Filter()
+    engine.subscribe(AGES)
+    direct, read = engine.publish(table, bindings=1), engine.publish(rows, bindings=1)
+    assert list(read) == list(direct)
+    assert len(read.rejected) + len(refused) == len(direct.rejected)
 
 
 # --- filter -------------------------------------------------------------------------------------------------------

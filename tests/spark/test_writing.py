@@ -17,7 +17,7 @@ from heliograph.io.tables import read_encoded, read_table
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notification, Notifications, Rejected, Stats
 from heliograph.spark import output as storing
 from heliograph.spark.frames import measured
-from heliograph.spark.output import STAGING, OutputPlaces, Staging, store
+from heliograph.spark.output import STAGING, Staging, store
 from tests.spark.compare import Rows, expected, frame, table
 from tests.spark.test_streams import notified, put, run
 
@@ -138,16 +138,15 @@ def test_a_file_that_the_driver_does_not_see_is_told(tmp_path: Path) -> None:
 
 def test_a_task_tells_of_its_files_in_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storing, "_GROUP", 2)
-    places = OutputPlaces(Staging.begin(str(tmp_path / "n")), Staging.begin(str(tmp_path / "r")))
+    places = [Staging.begin(str(tmp_path / name)) for name in ("n", "r")]
     (told,) = store(step, places, iter([pa.record_batch({"x": [1]})] * 2))
     (row,) = told.to_pylist()
     counts = {name: row["stats"][name] for name in ("publications", "notifications", "rejected")}
     assert counts == {"publications": 4, "notifications": 6, "rejected": 2}
-    file = parquet.ParquetFile(places.notifications.folder / row["notifications"])
+    file = parquet.ParquetFile(places[0].folder / row["notifications"])
     assert (file.metadata.num_rows, file.num_row_groups) == (6, 4)  # of 2, 2 and 1 of those 3 that came next, and 1
     assert file.schema_arrow.remove_metadata() == NOTIFICATIONS_SCHEMA
-    assert places.rejected is not None
-    refused = parquet.read_table(places.rejected.folder / row["rejected"])
+    refused = parquet.read_table(places[1].folder / row["rejected"])
     assert refused.to_pylist() == [{name: getattr(REFUSED, name) for name in REJECTED_SCHEMA.names}] * 2
     (nothing,) = store(step, places, iter([]))
     assert nothing.to_pylist()[0]["notifications"] is None
@@ -158,10 +157,10 @@ def test_a_step_that_fails_tells_nothing(tmp_path: Path) -> None:
         yield from step(batches)
         raise ValueError("poison")
 
-    places = OutputPlaces(Staging.begin(str(tmp_path)), None)
+    places = [Staging.begin(str(tmp_path)), Staging.begin(str(tmp_path / "_rejected"))]
     with pytest.raises(ValueError, match="poison"):
         list(store(failing, places, iter([pa.record_batch({"x": [1]})])))
-    places.notifications.commit([], NOTIFICATIONS_SCHEMA, 0)
+    places[0].commit([], NOTIFICATIONS_SCHEMA, 0)
     assert parquet.read_table(tmp_path / "batch=0").schema.remove_metadata() == NOTIFICATIONS_SCHEMA
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks import interning
+from benchmarks import vocabulary_speed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -287,5 +287,5 @@ def test_interning_leaves_nothing_to_the_collector() -> None:
 
 
 def test_the_benchmark_measures() -> None:
-    assert interning.measure(seed=1, rows=1000) > 0
-    assert interning.measure_names(seed=1, rows=1000) > 0
+    assert vocabulary_speed.measure(seed=1, rows=1000) > 0
+    assert vocabulary_speed.measure_names(seed=1, rows=1000) > 0

@@ -7,27 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heliograph.watch.graph import FlatGraph
-from heliograph.watch.layout import (
-    CLASSES,
-    EDGE,
-    EDGES,
-    FREE_EDGE,
-    FULL,
-    IDLE,
-    LENGTH,
-    LINK,
-    LIVE,
-    NEIGHBOUR,
-    OBJECT,
-    PARTS,
-    POOL,
-    RUNS,
-    START,
-    SUBJECT,
-    TAKEN,
-    VACANT,
-    GraphArrays,
-)
+from heliograph.watch.graph_kernels import GraphArrays
+from heliograph.watch.layout import EDGE, FULL, LENGTH, LINK, NEIGHBOUR, OBJECT, PARTS, START, SUBJECT
 from tests.watch.graph_steps import count_runs, read_run
 
 Edge = tuple[int, int, int]
@@ -79,7 +60,7 @@ class Model:
 
     def check(self) -> None:
         graph = self.flat.arrays
-        assert len(self.flat) == len(self.edges) == graph.counters[LIVE]
+        assert len(self.flat) == len(self.edges) == graph.live
         assert edges_of(self.flat, self.flat.edge_numbers()) == sorted(self.edges)
         for edge, number in self.waiting.items():
             assert tuple(graph.edges[number, :LINK].tolist()) == edge
@@ -93,7 +74,7 @@ class Model:
         """Every vertex has the edges it should have, each in the place that it says."""
         graph, listed = self.flat.arrays, 0
         for vertex in {end for edge in self.edges for end in (edge[0], edge[2])}:
-            listed += count_runs(graph, vertex)[1]
+            listed += count_runs(graph.address, vertex)[1]
             for property in {edge[1] for edge in self.edges}:
                 out = {o for s, p, o in self.edges if (s, p) == (vertex, property)}
                 into = {s for s, p, o in self.edges if (p, o) == (property, vertex)}
@@ -108,7 +89,7 @@ def edges_of(flat: FlatGraph, numbers: np.ndarray) -> list[Edge]:
 
 def check_run(graph: GraphArrays, vertex: int, key: int, ends: set[int]) -> None:
     found = np.zeros((len(ends) + 1, 2), np.int64)
-    assert read_run(graph, vertex, key, found) == len(ends)
+    assert read_run(graph.address, vertex, key, found) == len(ends)
     assert set(found[: len(ends), 0].tolist()) == ends
     for place, (end, edge) in enumerate(found[: len(ends)].tolist()):
         near, far = (SUBJECT, OBJECT) if key & 1 == 0 else (OBJECT, SUBJECT)
@@ -120,23 +101,23 @@ def check_run(graph: GraphArrays, vertex: int, key: int, ends: set[int]) -> None
 def check_slots(graph: GraphArrays, entered: set[Edge]) -> None:
     """Each edge has one slot, the table has room, and every number that is not in use is in the chain of free ones."""
     taken = np.flatnonzero(graph.slots)
-    assert len(entered) == len(taken) == graph.counters[TAKEN]
+    assert len(entered) == len(taken) == graph.taken
     assert len(taken) * PARTS <= len(graph.slots) * FULL
     numbers = {(int(graph.slots[place]) & 0xFFFFFFFF) - 1 for place in taken}
     assert {tuple(graph.edges[number, :LINK].tolist()) for number in numbers} == entered
-    free, number = set(), int(graph.counters[FREE_EDGE]) - 1
+    free, number = set(), graph.free_edge - 1
     while number >= 0:
         assert number not in free
         free.add(number)
         number = int(graph.edges[number, SUBJECT]) - 1
-    assert free | numbers == set(range(graph.counters[EDGES]))
+    assert free | numbers == set(range(graph.numbered))
     assert not free & numbers
 
 
 def check_pool(graph: GraphArrays) -> None:
     """Blocks in use and free ones lie side by side, each at a multiple of its size, and no two free buddies stay."""
-    lengths = graph.runs[: graph.counters[RUNS], LENGTH].tolist()
-    starts = graph.runs[: graph.counters[RUNS], START].tolist()
+    lengths = graph.runs[: graph.run_count, LENGTH].tolist()
+    starts = graph.runs[: graph.run_count, START].tolist()
     used = [(s, 1 << (n - 1).bit_length()) for s, n in zip(starts, lengths, strict=True) if n > 1]
     free = [(block, 1 << k) for k in range(len(graph.free)) for block in free_blocks(graph, k)]
     end = 0
@@ -144,10 +125,10 @@ def check_pool(graph: GraphArrays) -> None:
         assert start == end
         assert start % size == 0
         end = start + size
-    assert end == graph.counters[POOL] <= len(graph.pool)
-    assert graph.counters[IDLE] == lengths.count(0)
-    assert graph.counters[VACANT] == sum(size for _, size in free)
-    assert graph.counters[CLASSES] == sum({size for _, size in free})
+    assert end == graph.pool_end <= len(graph.pool)
+    assert graph.idle_runs == lengths.count(0)
+    assert graph.vacant == sum(size for _, size in free)
+    assert graph.free_sizes == sum({size for _, size in free})
     assert not {(start ^ size, size) for start, size in free} & set(free)
 
 

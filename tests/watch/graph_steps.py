@@ -12,6 +12,7 @@ from heliograph.watch.graph_kernels import (
     find_edge,
     find_run,
     first_run,
+    graph_at,
     has_room,
     is_present,
     neighbour,
@@ -26,40 +27,42 @@ from heliograph.watch.graph_kernels import (
     run_length,
     stamp_new,
     tick,
-    window_has_room,
 )
-from heliograph.watch.layout import GraphArrays, Stamp, WindowArrays
+from heliograph.watch.layout import Stamp
 
 
 @njit
-def accept(graph: GraphArrays, window: WindowArrays, at: Any) -> None:
+def accept(address: int, at: Any) -> None:
     """An update comes: what it makes too old goes."""
-    tick(window, at)
-    edge = next_due(window, graph)
+    graph = graph_at(address)
+    tick(graph, at)
+    edge = next_due(graph)
     while edge >= 0:
         drop(graph, edge)
-        edge = next_due(window, graph)
+        edge = next_due(graph)
 
 
 @njit
-def add(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> Any:
+def add(address: int, edge: Any, stamp: Stamp) -> Any:
     """Adds an edge or renews it; False if there is no room."""
-    if not has_room(graph) or not window_has_room(window):
+    graph = graph_at(address)
+    if not has_room(graph):
         return False
     subject, predicate, object = edge
     prefetch_edge(graph, subject, predicate, object)
     prefetch_row(graph, subject, predicate, object)
     found = find_edge(graph, subject, predicate, object)
     if found >= 0 and is_present(graph, found):
-        renew(graph, window, found, stamp)
+        renew(graph, found, stamp)
     else:
-        stamp_new(graph, window, put(graph, subject, predicate, object), stamp)
+        stamp_new(graph, put(graph, subject, predicate, object), stamp)
     return True
 
 
 @njit
-def read_run(graph: GraphArrays, vertex: Any, key: Any, found: Any) -> Any:
+def read_run(address: int, vertex: Any, key: Any, found: Any) -> Any:
     """Writes (neighbour, edge) of a run; how many, -1 if an edge in it is not present."""
+    graph = graph_at(address)
     if len(graph.runs):
         prefetch_ends(graph, vertex, key >> 1, vertex)
         prefetch_runs(graph, vertex, key >> 1, vertex)
@@ -72,8 +75,9 @@ def read_run(graph: GraphArrays, vertex: Any, key: Any, found: Any) -> Any:
 
 
 @njit
-def count_runs(graph: GraphArrays, vertex: Any) -> Any:
+def count_runs(address: int, vertex: Any) -> Any:
     """How many runs a vertex has, and how many edges stand in them."""
+    graph = graph_at(address)
     runs, edges, run = 0, 0, first_run(graph, vertex)
     while run >= 0:
         runs, edges = runs + 1, edges + run_length(graph, run)

@@ -3,59 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from heliograph.watch.layout import (
     AMONG_NODE,
-    C_CONSTANT,
-    C_FIRST,
-    C_GROUP,
-    C_NEXT,
-    F_NEXT,
-    F_TERM,
     FILLED,
     FLAT,
-    G_CONSTANTS,
-    G_DRIVER_KEY,
-    G_EDGES,
-    G_FIRST_CONSTANT,
-    G_FIRST_EDGE,
-    G_FIRST_HOLE,
-    G_FIRST_PART,
-    G_HOLES,
-    G_PARTS,
-    G_SLOTS,
-    H_FIRST,
-    H_KEY,
-    H_VERTEX,
     IS_NODE,
-    M_KEY,
-    M_LEVEL,
-    M_NEXT,
-    M_NODE,
-    M_REF,
-    M_USERS,
     MOST_LEVELS,
-    N_FIRST,
-    N_MESSAGES,
-    N_PARTS,
-    O_COUNT,
-    O_FIRST,
-    P_KIND,
-    P_MAP,
-    P_REF,
     PART_HEARS,
-    S_KIND,
-    S_LEVEL,
-    S_NEXT,
-    S_PLACE,
-    S_REF,
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    U_KIND,
-    U_NEXT,
-    U_PART,
-    U_REF,
     USER_GROUP,
     USER_NODE,
 )
@@ -65,11 +24,11 @@ from tests.watch.network_evaluator import find_pair
 Site = tuple[int, int, int]  # kind, ref, place
 
 
-def chain(rows, first: int, following: int) -> list[int]:  # type: ignore[no-untyped-def]
+def chain(rows: Any, first: int) -> list[int]:
     found = []
     while first >= 0:
-        found.append(first)
-        first = int(rows[first, following])
+        found.append(int(first))
+        first = rows["next"][first]
     return found
 
 
@@ -77,30 +36,30 @@ class Reached:
     """Everything that can be reached from the groups of a network."""
 
     def __init__(self, network: QueryNetwork) -> None:
-        self.arrays = network.arrays
+        self.arrays = network.world
         rows = range(network.groups.rows.used)
-        self.groups = [group for group in rows if self.arrays.groups[group, G_FIRST_CONSTANT] >= 0]
+        self.groups = [group for group in rows if self.arrays.groups["first_constant"][group] >= 0]
         self.messages: set[int] = set()
         self.nodes: set[int] = set()
         for group in self.groups:
             self._follow(self.parts_of_group(group))
 
     def parts_of_group(self, group: int) -> range:
-        first, count = (int(self.arrays.groups[group, column]) for column in (G_FIRST_PART, G_PARTS))
+        first, count = self.arrays.groups[["first_part", "parts"]][group].tolist()
         return range(first, first + count)
 
     def parts_of_node(self, node: int) -> range:
-        first, count = (int(self.arrays.nodes[node, column]) for column in (N_FIRST, N_PARTS))
+        first, count = self.arrays.nodes[["first", "parts"]][node].tolist()
         return range(first, first + count)
 
     def heard(self, parts: range) -> list[int]:
         rows = self.arrays.parts
-        return [int(rows[part, P_REF]) for part in parts if rows[part, P_KIND] == PART_HEARS]
+        return [int(rows["ref"][part]) for part in parts if rows["kind"][part] == PART_HEARS]
 
     def _follow(self, parts: range) -> None:
         for message in self.heard(parts):
             self.messages.add(message)
-            node = int(self.arrays.messages[message, M_NODE])
+            node = int(self.arrays.messages["node"][message])
             if node >= 0 and node not in self.nodes:
                 self.nodes.add(node)
                 self._follow(self.parts_of_node(node))
@@ -109,12 +68,11 @@ class Reached:
         """All sites in chains, with the vertex and the key they stand under."""
         for head in range(network.sites.heads.used):
             row = self.arrays.site_heads[head]
-            found = chain(self.arrays.sites, int(row[H_FIRST]), S_NEXT)
-            levels = [int(self.arrays.sites[site, S_LEVEL]) for site in found]
+            found = chain(self.arrays.sites, int(row["first"]))
+            levels = [int(self.arrays.sites["level"][site]) for site in found]
             assert levels == sorted(levels, reverse=True)
             for site in found:
-                kind, ref, place = (int(self.arrays.sites[site, column]) for column in (S_KIND, S_REF, S_PLACE))
-                yield (int(row[H_VERTEX]), int(row[H_KEY])), (kind, ref, place)
+                yield (int(row["vertex"]), int(row["key"])), self.arrays.sites[site].tolist()[:3]
 
 
 def check_network(network: QueryNetwork) -> None:
@@ -136,12 +94,12 @@ def check_levels(reached: Reached) -> None:
     """A message stands above everything that its node hears, and is in its node's chain."""
     rows = reached.arrays.messages
     for message in reached.messages:
-        node = int(rows[message, M_NODE])
+        node = int(rows["node"][message])
         below = reached.heard(reached.parts_of_node(node)) if node >= 0 else []
-        assert rows[message, M_LEVEL] == 1 + max((int(rows[each, M_LEVEL]) for each in below), default=-1)
-        assert rows[message, M_LEVEL] < MOST_LEVELS
+        assert rows["level"][message] == 1 + max((int(rows["level"][each]) for each in below), default=-1)
+        assert rows["level"][message] < MOST_LEVELS
         if node >= 0:
-            assert message in chain(rows, int(reached.arrays.nodes[node, N_MESSAGES]), M_NEXT)
+            assert message in chain(rows, int(reached.arrays.nodes["messages"][node]))
             assert reached.arrays.ones[node]
 
 
@@ -159,18 +117,18 @@ def check_users(reached: Reached) -> None:
     owners += [(USER_NODE, node, reached.parts_of_node(node)) for node in reached.nodes]
     for kind, owner, parts in owners:
         for part in parts:
-            if reached.arrays.parts[part, P_KIND] == PART_HEARS:
-                expected[int(reached.arrays.parts[part, P_REF])].add((kind, owner, part))
+            if reached.arrays.parts["kind"][part] == PART_HEARS:
+                expected[int(reached.arrays.parts["ref"][part])].add((kind, owner, part))
     for message, users in expected.items():
-        found = chain(reached.arrays.users, int(reached.arrays.messages[message, M_USERS]), U_NEXT)
-        rows = [tuple(int(reached.arrays.users[user, each]) for each in (U_KIND, U_REF, U_PART)) for user in found]
+        found = chain(reached.arrays.users, int(reached.arrays.messages["users"][message]))
+        rows = [reached.arrays.users[user].tolist()[:3] for user in found]
         assert len(rows) == len(users)
         assert set(rows) == users
 
 
 def places_of(network: QueryNetwork, message: int) -> Iterator[tuple[tuple[int, int], Site]]:
     """Where the edges of a message are asked for: at its constants if it has some, else anywhere."""
-    key, node, ref = (int(network.arrays.messages[message, column]) for column in (M_KEY, M_NODE, M_REF))
+    key, node, ref, *_ = network.world.messages[message].tolist()
     vertices, asked = [-1], key
     if node in (IS_NODE, AMONG_NODE):
         anchors = [constant for set, constant, _ in network.messages.anchors.items() if set == ref]
@@ -184,28 +142,28 @@ def check_sites(network: QueryNetwork, reached: Reached) -> None:
     arrays = reached.arrays
     expected = [place for each in reached.messages for place in places_of(network, each)]
     for group in reached.groups:
-        first, count = (int(arrays.groups[group, column]) for column in (G_FIRST_EDGE, G_EDGES))
-        edges = arrays.edges[first : first + count].tolist()
+        first, count = arrays.groups[["first_edge", "edges"]][group].tolist()
+        edges = arrays.core_edges[first : first + count].tolist()
         expected += [
             (asked_by(*filled), (SITE_CORE, group, place))
             for place, edge in enumerate(edges)
             for filled in filled_edges(network, group, edge)
         ]
-        key = int(arrays.groups[group, G_DRIVER_KEY])
+        key = int(arrays.groups["driver_key"][group])
         if key >= 0:
-            constants = chain(arrays.constants, int(arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
+            constants = chain(arrays.constants, int(arrays.groups["first_constant"][group]))
             expected += [
-                ((int(arrays.constants[row, C_CONSTANT]), key ^ 1), (SITE_DRIVER, row, -1)) for row in constants
+                ((int(arrays.constants["constant"][row]), key ^ 1), (SITE_DRIVER, row, -1)) for row in constants
             ]
     assert sorted(reached.sites(network)) == sorted(expected)
     for (vertex, key), _ in expected:
-        assert arrays.site_heads[network.sites.find(vertex, key), :2].tolist() == [vertex, key]
+        assert arrays.site_heads[network.sites.find(vertex, key)].tolist()[:2] == (vertex, key)
 
 
-def filled_edges(network: QueryNetwork, group: int, edge: list[int]) -> set[tuple[int, int, int]]:
+def filled_edges(network: QueryNetwork, group: int, edge: tuple[int, ...]) -> set[tuple[int, int, int]]:
     """A core edge with a term in the first of its holes, for each that fills it; or as it is."""
-    row = network.arrays.groups[group]
-    first = int(row[G_SLOTS] - row[G_HOLES])
+    row = network.world.groups[group]
+    first = int(row["slots"] - row["holes"])
     found = next((node for node in edge[::2] if ~node >= first), None)
     if found is None:
         return {(edge[0], edge[1], edge[2])}
@@ -215,8 +173,8 @@ def filled_edges(network: QueryNetwork, group: int, edge: list[int]) -> set[tupl
 
 def fillings_of(network: QueryNetwork, group: int) -> list[tuple[int, ...]]:
     """What fills the holes of a group's components."""
-    rows = chain(network.arrays.constants, int(network.arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
-    components = [int(network.arrays.constants[row, C_FIRST]) for row in rows]
+    rows = chain(network.world.constants, int(network.world.groups["first_constant"][group]))
+    components = [int(network.world.constants["first"][row]) for row in rows]
     return [network.groups.filled(component) for component in components]
 
 
@@ -225,21 +183,21 @@ def check_holes(network: QueryNetwork, reached: Reached) -> None:
     arrays = reached.arrays
     for group in reached.groups:
         row, filled = arrays.groups[group], fillings_of(network, group)
-        rows = chain(arrays.constants, int(row[G_FIRST_CONSTANT]), C_NEXT)
+        rows = chain(arrays.constants, int(row["first_constant"]))
         for number, terms in zip(rows, filled, strict=True):
-            assert len(terms) == row[G_HOLES]
+            assert len(terms) == row["holes"]
             found = group
             for term in terms:
                 found = find_pair(arrays.constant_slots, found, term)
             assert found == (number if terms else group)
-        for hole in range(row[G_HOLES]):
-            number = int(row[G_FIRST_HOLE]) + hole
+        for hole in range(row["holes"]):
+            number = int(row["first_hole"]) + hole
             listed = [
-                int(arrays.fillings[each, F_TERM])
-                for each in chain(arrays.fillings, int(arrays.holes[number, O_FIRST]), F_NEXT)
+                int(arrays.fillings["term"][each])
+                for each in chain(arrays.fillings, int(arrays.holes["first"][number]))
             ]
             assert sorted(listed) == sorted({terms[hole] for terms in filled})
-            assert arrays.holes[number, O_COUNT] == len(listed)
+            assert arrays.holes["count"][number] == len(listed)
             assert all(find_pair(arrays.constant_slots, FILLED + number, term) >= 0 for term in listed)
 
 
@@ -254,11 +212,11 @@ def asked_by(subject: int, predicate: int, object: int) -> tuple[int, int]:
 def check_constants(reached: Reached) -> None:
     arrays = reached.arrays
     for group in reached.groups:
-        rows = chain(arrays.constants, int(arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
-        assert len(rows) == arrays.groups[group, G_CONSTANTS]
+        rows = chain(arrays.constants, int(arrays.groups["first_constant"][group]))
+        assert len(rows) == arrays.groups["constants"][group]
         for row in rows:
-            constant = int(arrays.constants[row, C_CONSTANT])
-            assert arrays.constants[row, C_GROUP] == group
+            constant = int(arrays.constants["constant"][row])
+            assert arrays.constants["group"][row] == group
             assert constant < 0 or find_pair(arrays.constant_slots, group, constant) == row
         for part in reached.parts_of_group(group):
-            assert arrays.parts[part, P_MAP] == FLAT
+            assert arrays.parts["map"][part] == FLAT

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -13,41 +11,16 @@ from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.layout import EDGE_COLUMNS, L_ITEM, L_NEXT, LINK, PRESENT, Q_FACTORS, Q_KIND, Q_TRUTH
-from heliograph.watch.layout import GraphArrays as Arrays
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import PRESENT, Q_TRUTH
 from heliograph.watch.network import QueryNetwork
-from tests.watch.network_evaluator import Evaluator, Triple
+from tests.watch.network_evaluator import Evaluator
 
 NAMES = [iri(f"urn:x:{name}") for name in "abcd"]
 CLASSES = [iri(f"urn:x:{name}") for name in "CD"]
 NUMBERS = [literal(str(number), XSD_INTEGER) for number in (1, 2, 3)]
 PROPERTIES = [iri(f"urn:x:{name}") for name in "pq"]
 VARIABLES = [Variable(name) for name in "xyzuvw"]
-
-
-class Waiting:
-    """A graph of triples of ids, with the edges that somebody waits for."""
-
-    def __init__(self) -> None:
-        empty: Any = np.zeros(0, np.int64)
-        self.arrays = Arrays(*[empty] * len(Arrays._fields))._replace(edges=np.zeros((4096, EDGE_COLUMNS), np.int32))
-        self.numbers: dict[Triple, int] = {}
-        self.left: list[int] = []
-
-    def enter_edges(self, subject, predicate, object):  # type: ignore[no-untyped-def]
-        triples = zip(subject.tolist(), predicate.tolist(), object.tolist(), strict=True)
-        return np.array([self.numbers.setdefault(triple, len(self.numbers)) for triple in triples], np.int64)
-
-    def leave_edges(self, edges) -> None:  # type: ignore[no-untyped-def]
-        self.left += edges.tolist()
-
-    def fill(self, triples: set[Triple]) -> None:
-        """These triples are there, and no others."""
-        for triple in triples:
-            self.numbers.setdefault(triple, len(self.numbers))
-        for triple, number in self.numbers.items():
-            self.arrays.edges[number, LINK] &= ~PRESENT
-            self.arrays.edges[number, LINK] |= PRESENT * (triple in triples)
 
 
 class World:
@@ -57,19 +30,19 @@ class World:
         self.vocabulary = Vocabulary()
         self.graph = Graph(triples)
         self.triples = {tuple(self.vocabulary.intern(term) for term in triple) for triple in sorted(triples)}
-        self.waiting = Waiting()
-        self.waiting.fill(self.triples)  # type: ignore[arg-type]
-        self.network = QueryNetwork(self.vocabulary.intern, None, self.waiting)
+        self.flat = FlatGraph()
+        self.flat.load(*np.array(sorted(self.triples), np.int32).reshape(-1, 3).T)
+        self.network = QueryNetwork(self.vocabulary.intern, None, self.flat)
 
-    def subscribe(self, query: Query, kind: int, number: int = 0) -> int:
-        return self.network.subscribe(number, self.network.compile(query, kind))
+    def subscribe(self, query: Query, kind: int) -> int:
+        return self.network.subscribe(self.network.compile(query, kind))
 
     def evaluator(self) -> Evaluator:
         return Evaluator(self.network, self.triples, self.passes)  # type: ignore[arg-type]
 
     def passes(self, test: int, term: int) -> bool:
         """By intervals; in doubt by what they came from."""
-        arrays, place = self.network.arrays, place_of(self.vocabulary.term(term), self.vocabulary.intern)
+        arrays, place = self.network.world, place_of(self.vocabulary.term(term), self.vocabulary.intern)
         assert not place.rounded
         for domain, low, high, flags in arrays.atoms[arrays.tests[test] : arrays.tests[test + 1]].tolist():
             above = place.coordinate > low or (place.coordinate == low and not int(flags) & 1)
@@ -80,14 +53,10 @@ class World:
 
     def answer(self, row: int, values: dict[int, int]) -> int:
         """The truth or the count of a query, from the values of components and the links of the query."""
-        arrays = self.network.arrays
-        absent = sum(
-            1
-            for triple, number in self.waiting.numbers.items()
-            if triple not in self.triples and row in self.chain((int(self.waiting.arrays.edges[number, LINK]) >> 1) - 1)
-        )
-        factors = [values.get(component, 0) for component in self.chain(int(arrays.queries[row, Q_FACTORS]))]
-        if arrays.queries[row, Q_KIND] == Q_TRUTH:
+        arrays = self.network.world
+        absent = sum(1 for *_, link in self.edges() if not link & PRESENT and row in self.chain((link >> 1) - 1))
+        factors = [values.get(component, 0) for component in self.chain(int(arrays.queries["factors"][row]))]
+        if arrays.queries["kind"][row] == Q_TRUTH:
             return int(not absent and all(factors))
         if absent:
             return 0
@@ -96,11 +65,16 @@ class World:
             product *= factor
         return product
 
+    def edges(self) -> list[list[int]]:
+        """The edges that are there or waited for, with their links."""
+        rows: list[list[int]] = self.flat.arrays.edges[: self.flat.arrays.numbered].tolist()
+        return rows
+
     def chain(self, link: int) -> list[int]:
         items = []
         while link >= 0:
-            items.append(int(self.network.arrays.links[link, L_ITEM]))
-            link = int(self.network.arrays.links[link, L_NEXT])
+            items.append(int(self.network.world.links["item"][link]))
+            link = int(self.network.world.links["next"][link])
         return items
 
     def expected(self, query: Query, kind: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks import watch_opponents, watch_patterns, watch_size, watch_subscribing, watching
+from benchmarks import watch_opponents, watch_patterns, watch_size, watch_speed, watch_subscriptions
 from benchmarks.check import Row, run
 from benchmarks.filter_workloads import Tables, WrongAnswer
 from benchmarks.tables import TABLES
@@ -51,7 +51,7 @@ def _options(row: Row) -> dict[str, Any]:
 
 MEASURES = {
     measure
-    for module in (watching, watch_patterns, watch_size, watch_subscribing)
+    for module in (watch_speed, watch_patterns, watch_size, watch_subscriptions)
     for name, measure in vars(module).items()
     if name.startswith("measure_")
 }
@@ -98,8 +98,8 @@ def test_sizes_are_those_of_the_issue() -> None:
 # --- opponents --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mix", [watching.ADDITIONS, watching.HALF, watching.MIXED])
-def test_opponents_are_held_to_the_answer(mix: watching.Mix) -> None:
+@pytest.mark.parametrize("mix", [watch_speed.ADDITIONS, watch_speed.HALF, watch_speed.MIXED])
+def test_opponents_are_held_to_the_answer(mix: watch_speed.Mix) -> None:
     given = as_numbers(3, SMALL, *mix)
     wrong = given._replace(expected=[(0, True, 0), *given.expected])
     end = len(given.subject)
@@ -118,7 +118,7 @@ def test_ours_is_held_to_the_answer() -> None:
     tables = concrete(3, SMALL)
     wrong = {**tables, "expected": tables["expected"].slice(1)}
     with pytest.raises(WrongAnswer, match="that are not the"):
-        watching._interned(wrong)
+        watch_speed._interned(wrong)
     with pytest.raises(WrongAnswer, match="refused"):
         subscribed(pa.table({"subscription_id": ["q"], "query": ["ASK"]}))
     with pytest.raises(WrongAnswer, match="refused"):

@@ -21,7 +21,6 @@ from heliograph.model import Notifications
 from heliograph.sparql import solve
 from heliograph.watch import changes, runner
 from heliograph.watch.indexed import IndexedStrategy
-from heliograph.watch.layout import G_SHARED, G_TRIED
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 NAMES = "bcdefg"
@@ -355,6 +354,6 @@ def test_a_join_that_stops_for_room_counts_nothing_twice(seed: int, monkeypatch:
             watch.publish([row])
             assert isinstance(watch._strategy, IndexedStrategy)
             groups = watch._strategy._queries.network.groups.rows
-            counted.append(groups.array[: groups.used, [G_TRIED, G_SHARED]].tolist())
+            counted.append(groups.array[["tried", "shared"]][: groups.used].tolist())
     assert counted[: len(rows)] == counted[len(rows) :]
     assert any(tried > 20 for stand in counted for tried, _ in stand)

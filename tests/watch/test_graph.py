@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heliograph.compiled.compile import declared
 from heliograph.watch import graph as room
 from heliograph.watch.graph import FlatGraph
-from heliograph.watch.layout import IDLE, LINK, NO_TIME, POOL, RUNS, VIRTUALS
+from heliograph.watch.layout import LINK, NO_TIME, VIRTUALS
 from tests.watch.graph_model import PROPERTIES, VERTICES, Edge, Model, check_pool, edges_of
 
 ENDS = st.integers(0, VERTICES - 1)
@@ -76,11 +76,11 @@ def test_churn_takes_no_more_places() -> None:
     hubs, ends = np.repeat(np.arange(8), 64), np.tile(np.arange(64), 8)
     flat.load(hubs, np.full(512, 100), ends)
     flat.load([9, 9], [100, 100], [0, 1])
-    before = int(flat.arrays.counters[POOL])
+    before = flat.arrays.pool_end
     for turn in range(200):
         flat.put(turn % 8, 100, 64)
         flat.drop((turn + 4) % 8, 100, 64)
-    assert flat.arrays.counters[POOL] <= before + 8 * 128
+    assert flat.arrays.pool_end <= before + 8 * 128
     check_pool(flat.arrays)
 
 
@@ -91,8 +91,8 @@ def test_vertices_that_come_and_go_leave_no_runs_behind() -> None:
         vertices = np.arange(turn * 50, turn * 50 + 50)
         flat.load(vertices, np.zeros(50), vertices + 1)
         flat.drop_edges(flat.edge_numbers())
-    assert flat.arrays.counters[RUNS] < 1000
-    assert flat.arrays.counters[IDLE] == flat.arrays.counters[RUNS]
+    assert flat.arrays.run_count < 1000
+    assert flat.arrays.idle_runs == flat.arrays.run_count
     assert len(flat.arrays.runs) < 1000
 
 

@@ -32,7 +32,7 @@ class Flat:
     def apply(self, step: Step, weight: float | None = None) -> None:
         self.seq += 1
         at = NO_TIME if step.at is None else step.at
-        accept(self.graph.arrays, self.graph.window, at)
+        accept(self.graph.arrays.address, at)
         if step.op == "-" and step.predicate is None:
             self.graph.drop_edges(self.graph.touching(self._id(step.subject)))
         elif step.op == "-":
@@ -48,7 +48,7 @@ class Flat:
         self.graph.cover(len(self.vocabulary))
         if not math.isnan(stamp.weight):
             self.graph.keep_weights()
-        while not add(self.graph.arrays, self.graph.window, ids, stamp):
+        while not add(self.graph.arrays.address, ids, stamp):
             self.graph.grow()
 
     def _id(self, cell: str) -> int:

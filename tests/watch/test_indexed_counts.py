@@ -12,7 +12,6 @@ import pytest
 
 from heliograph import Notifications, Watch
 from heliograph.watch.indexed import IndexedStrategy
-from heliograph.watch.layout import EVENTS, VALUES
 from heliograph.watch.runner import Runner
 
 STAR = "?x :p ?a . ?x :p ?b . ?x :p ?c"
@@ -50,8 +49,8 @@ def test_ten_million_matches_take_no_room() -> None:
     assert values(found) == [("+", "216", 216**3)]
     assert machine.nbytes <= 2 * before + 100_000  # edges, which double their room
     assert peak < 2_000_000  # 10^7 rows of four terms would be 160 MB
-    assert machine._reports.state[VALUES] == machine._reports.state[EVENTS] == 0
-    assert len(machine._reports.rows) == machine_of(Watch(algorithm="indexed"))._reports.rows.size
+    assert machine.world.value_count == machine.world.event_count == 0
+    assert len(machine.world.solutions) == len(machine_of(Watch(algorithm="indexed")).world.solutions)
 
 
 def test_they_are_taken_back_one_by_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from heliograph import Watch
 from heliograph.watch import indexed
 from heliograph.watch.indexed import IndexedStrategy
-from heliograph.watch.layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
+from heliograph.watch.layout import FILLED
 from heliograph.watch.network import QueryNetwork
 from heliograph.watch.network_compile import FEW
 
@@ -121,7 +121,7 @@ LISTED = (
 def test_patterns_that_are_listed_are_joined_once_whatever_their_constants(text: str) -> None:
     one, many = (network_of(settled([text.format(n=n) for n in range(count)])) for count in (1, 1000))
     assert len(one.groups) == len(many.groups) == 1
-    anywhere = [int((each.sites.heads.array[: each.sites.heads.used, H_VERTEX] < 0).sum()) for each in (one, many)]
+    anywhere = [int((each.sites.heads.array["vertex"][: each.sites.heads.used] < 0).sum()) for each in (one, many)]
     assert anywhere[0] == anywhere[1]
     assert many.groups.alive == 1000
 
@@ -129,11 +129,11 @@ def test_patterns_that_are_listed_are_joined_once_whatever_their_constants(text:
 def reached(watch: Watch) -> int:
     """How many holes and fillings a join comes past that binds the first hole of a group, then the second beside it."""
     groups = network_of(watch).groups
-    first, fillings = int(groups.rows.array[0, G_FIRST_HOLE]), groups.fillings
+    first, fillings = int(groups.rows.array["first_hole"][0]), groups.fillings
     (chains,) = [number for beside, number in groups._groups[0].chains.items() if beside == ((0,), 1)]
     terms = {term for hole, term, _ in groups.constant_slots.items() if hole == FILLED + first}
     beside = [fillings.find(chains, [term]) for term in terms]
-    return sum(int(fillings.holes.array[hole, O_COUNT]) for hole in beside)
+    return sum(int(fillings.holes.array["count"][hole]) for hole in beside)
 
 
 def test_constants_of_one_vertex_are_followed_pair_by_pair() -> None:

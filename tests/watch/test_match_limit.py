@@ -46,7 +46,8 @@ def narrow(most: int = 50) -> Iterator[list[int]]:
 
     original = MatchLimit.trim
     with (
-        mock.patch.multiple(machine, _MOST_EVENTS=most, _FIRST_EVENTS=most),
+        mock.patch.object(machine, "_MOST_EVENTS", most),
+        mock.patch.dict(machine._ROOM, event=most),
         mock.patch.object(MatchLimit, "trim", trim),
     ):
         yield sizes

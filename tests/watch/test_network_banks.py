@@ -8,7 +8,6 @@ from heliograph.sparql.query import Compare, Form, Query, TriplePattern
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
-from heliograph.watch.network import NO_BIT
 from tests.watch.network_laws import check_network
 from tests.watch.network_worlds import World
 
@@ -29,7 +28,7 @@ def ask(*edges: tuple[object, object, object], filters: tuple[Compare, ...] = ()
 
 
 def check_answers(small: World, asked: list[Query], kind: int = Q_TRUTH) -> None:
-    rows = [small.subscribe(query, kind, place) for place, query in enumerate(asked)]
+    rows = [small.subscribe(query, kind) for query in asked]
     check_network(small.network)
     values = small.evaluator().values()
     answers = [small.answer(row, values) for row in rows]
@@ -68,7 +67,7 @@ def test_thresholds_share_a_bank() -> None:
     asked = [ask((x, q, name(2)), (x, p, y), filters=(Compare(">", y, number(place)),)) for place in range(100)]
     check_answers(small, asked)
     assert len(small.network.groups) == 2
-    assert small.network.arrays.banks[:2, 63].tolist() == [63, -1]
+    assert small.network.world.banks[:2, 63].tolist() == [63, -1]
 
 
 def test_a_constant_asked_twice_at_one_slot_is_heard_by_twins() -> None:
@@ -101,12 +100,6 @@ def test_equal_components_are_one_and_equal_rows_share_a_component() -> None:
     ]
     assert [slots.index(middle) for slots, middle in zip(ends, (y, z), strict=True)] == [ends[0].index(y)] * 2
     assert small.network.groups.alive == 1
-
-
-def test_parts_without_tags_have_no_bit() -> None:
-    small = World(set())
-    small.subscribe(ask((x, p, y), (x, q, name(1))), Q_TRUTH)
-    assert small.network.arrays.bits[0] == NO_BIT
 
 
 @pytest.mark.parametrize("rounds", [70])

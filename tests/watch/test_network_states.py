@@ -14,9 +14,10 @@ import pytest
 
 from heliograph import Watch
 from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Domain
+from heliograph.watch import layout
 from heliograph.watch import network_kernels as kernels
 from heliograph.watch import runner as machine
-from heliograph.watch.layout import C_GROUP, G_KIND, OBJECT, PREDICATE, ROWS, SUBJECT
+from heliograph.watch.layout import OBJECT, PREDICATE, ROWS, SUBJECT
 from heliograph.watch.runner import Runner
 from tests.watch.network_evaluator import Evaluator
 from tests.watch.scenes import SMALL, body, update
@@ -29,7 +30,7 @@ def machine_of(watch: Watch) -> Runner:
 
 def kept(engine: Runner) -> dict[tuple[int, int], int]:
     """What vertices hear, by message and vertex, as the kernels left it."""
-    table = engine.states.entries
+    table = engine.world.entries
     taken = table[table[:, 1] != 0].tolist()
     return {((key - 1) >> 32, (key - 1) & 0xFFFFFFFF): value for key, value in taken}
 
@@ -47,8 +48,8 @@ def evaluator_of(watch: Watch, engine: Runner) -> Evaluator:
 def counted_components(engine: Runner) -> list[int]:
     """All components but those whose solutions are listed instead."""
     groups = engine.network.groups
-    owners = [groups.constants.array[groups.constant_of(each), C_GROUP] for each in range(groups.components.used)]
-    return [component for component, owner in enumerate(owners) if groups.rows.array[owner, G_KIND] != ROWS]
+    owners = [groups.constants.array["group"][groups.constant_of(each)] for each in range(groups.components.used)]
+    return [component for component, owner in enumerate(owners) if groups.rows.array["kind"][owner] != ROWS]
 
 
 def check_states(watch: Watch) -> int:
@@ -59,7 +60,7 @@ def check_states(watch: Watch) -> int:
     said = {(message, term): naive.message(message, term) for message in messages for term in naive.terms}
     assert kept(engine) == {place: value for place, value in said.items() if value}
     values, counted = naive.values(), counted_components(engine)
-    assert engine.network.arrays.values[counted].tolist() == [values.get(component, 0) for component in counted]
+    assert engine.network.world.values[counted].tolist() == [values.get(component, 0) for component in counted]
     return len(kept(engine))
 
 
@@ -74,7 +75,7 @@ def asked(random: Random) -> dict[str, Any]:
 @pytest.mark.parametrize("first", [1, 1024])
 def test_after_every_update(seed: int, first: int) -> None:
     random, heard = Random(seed), 0
-    with mock.patch.multiple(machine, _FIRST_STATES=4 * first, _FIRST_ITEMS=first):
+    with mock.patch.dict(machine._ROOM, state=4 * first, item=first):
         watch = Watch(algorithm="indexed", window_updates=random.choice((None, 7)))
         watch.load_graph([("a", "p", "b"), ("b", "q", "1")])
         for _ in range(4):
@@ -89,20 +90,20 @@ def test_after_every_update(seed: int, first: int) -> None:
 
 def test_states_outlive_their_table() -> None:
     """Many vertices hear the same: the table is made larger again and again, and nothing is lost."""
-    with mock.patch.object(machine, "_FIRST_STATES", 4):
+    with mock.patch.dict(machine._ROOM, state=4):
         watch = Watch(algorithm="indexed")
         watch.subscribe(("s", "ASK { ?x :p ?y . ?y :q ?z . ?z :r :c }"))
         watch.publish([("+", "a", "q", "b"), ("+", "b", "r", "c")])
         watch.publish([("+", f"v{number}", "p", "a") for number in range(300)])
         engine = machine_of(watch)
         assert len(kept(engine)) >= 2
-        assert 2 * int(engine.states.counts[0]) <= len(engine.states.entries)
+        assert 2 * engine.world.state_count <= len(engine.world.entries)
         assert check_states(watch) == len(kept(engine))
 
 
 def test_many_keys_are_populated_at_once() -> None:
     """A table that must be doubled before the first edge has room: what was begun is begun anew."""
-    with mock.patch.object(machine, "_FIRST_STATES", 4):
+    with mock.patch.dict(machine._ROOM, state=4):
         watch = Watch(algorithm="indexed")
         watch.load_graph([("a", f"p{number}", "b") for number in range(64)])
         texts = (f"ASK {{ ?x :p{number} ?y . ?y :p{number} ?z }}" for number in range(64))
@@ -114,14 +115,8 @@ def test_many_keys_are_populated_at_once() -> None:
 
 # --- room -------------------------------------------------------------------------------------------------------
 
-ROOM: dict[str, Any] = {
-    "_FIRST_STATES": 4,
-    "_FIRST_ITEMS": 1,
-    "_FIRST_EVENTS": 1,
-    "_FIRST_ROWS": 1,
-    "_FIRST_CHANGES": 1,
-}
-LACKS = ("NEED_GRAPH", "NEED_ADJACENCY", "NEED_STATES", "NEED_WORK", "NEED_REPORTS", "NEED_CHANGES")
+ROOM = {"state": 4, "item": 1, "event": 1, "solution": 1, "change": 1}
+LACKS = ("NEED_GRAPH", "NEED_ADJACENCY", "NEED_STATES", "NEED_ROOM", "NEED_EVENTS")
 
 
 def busy(watch: Watch) -> list[Any]:
@@ -150,11 +145,11 @@ def test_kernels_stop_for_want_of_everything_and_go_on() -> None:
         lacked.append(reason)
         make_room(self, reason)
 
-    with mock.patch.multiple(machine, **ROOM), mock.patch.object(Runner, "make_room", noted):
+    with mock.patch.dict(machine._ROOM, ROOM), mock.patch.object(Runner, "make_room", noted):
         found = busy(Watch(algorithm="indexed"))
     assert found == busy(Watch(algorithm="plain"))
     assert len(found) > 1500
-    assert set(lacked) == {getattr(machine, name) for name in LACKS}
+    assert set(lacked) == {getattr(layout, name) for name in LACKS}
 
 
 # --- constants --------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from heliograph.watch.runner import Runner
 from tests.watch import scenes, sets
 
 DAYS = tuple(f"2026-01-{day:02d}T00:00:00Z" for day in range(1, 29))
-REASONS = (of.NEED_GRAPH, of.NEED_STATES, of.NEED_WORK, of.NEED_REPORTS, of.NEED_CHANGES, of.NEED_JOURNAL)
+WANTED = ("items", "changes", "journal")
+REASONS = (of.NEED_GRAPH, of.NEED_STATES, of.NEED_EVENTS, *WANTED)
 
 
 @pytest.fixture
@@ -34,6 +35,9 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
         def counting(self: Any, *arguments: Any) -> Any:
             counted[arguments[0] if owner is Runner else f"{owner.__name__}.{name}"] += 1
+            if owner is Runner:
+                arrays = {each: len(getattr(self.world, each)) for each in WANTED}
+                counted.update(each for each, rows in arrays.items() if getattr(self.world, f"{each}_wanted") > rows)
             return make(self, *arguments)
 
         monkeypatch.setattr(owner, name, counting)
@@ -89,7 +93,7 @@ def test_scenes_of_patterns(stops: Counter[Any]) -> None:
             scenes.play(Watch(algorithm=algorithm, **scene.settings), scene.acts) for algorithm in ("plain", "indexed")
         )
         assert indexed == plain, seed
-    assert stops[of.NEED_WORK]
+    assert stops["items"]
     assert stops[of.NEED_STATES]
 
 
@@ -121,7 +125,7 @@ def test_solutions_that_wait_for_a_metric_are_not_cut(stops: Counter[Any]) -> No
     assert indexed == plain
     assert [len(each.notifications) for each in plain] == [0, 0, 0, 2, 1 + 2]
     assert [each.truncated for each in plain] == [0, 0, 0, 38, 37]
-    assert stops[of.NEED_REPORTS]
+    assert stops[of.NEED_EVENTS]
 
 
 # --- a metric beside a window -----------------------------------------------------------------------------------
@@ -164,7 +168,7 @@ def test_derived_edges_are_followed_beside_a_metric(stops: Counter[Any]) -> None
     )
     assert indexed == plain
     assert len(indexed[1].notifications) == len(indexed[2].notifications) == 9
-    assert stops[of.NEED_JOURNAL]
+    assert stops["journal"]
 
 
 def test_the_setting_is_off() -> None:

@@ -151,7 +151,7 @@ def bench(
 
 
 def _chosen(names: list[str]) -> list[Experiment]:
-    running = from_source_tree("benchmarks.experiments.running")
+    running = from_source_tree("benchmarks.experiments.runner")
     try:
         chosen: list[Experiment] = running.chosen(names)
     except KeyError as unknown:
@@ -174,7 +174,7 @@ def _run_experiments(chosen: list[Experiment], scale: Scale, seed: int, out: Pat
 def _run_one(experiment: Experiment, scale: Scale, seed: int, out: Path, place: str) -> None:
     from benchmarks.experiments.experiment import Run
     from benchmarks.experiments.experiment import Scale as Size
-    from benchmarks.experiments.running import missing, perform
+    from benchmarks.experiments.runner import missing, perform
 
     print(f"\n{experiment.name} ({place}), {experiment.paper}: {experiment.title}", flush=True)
     lacking = missing(experiment)

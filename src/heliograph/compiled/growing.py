@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,8 +28,7 @@ def first_room(usual: int, least: int = 1) -> int:
 
 # --- arrays with room to grow, and hash tables of pairs in the form that kernels read ---------------------------------
 # Rows are only ever appended: a row keeps its number for good. An array that is full is exchanged for one twice as
-# large, so appending costs a constant each; `exchanged` tells whoever handed the arrays on that they must be fetched
-# again.
+# large, so appending costs a constant each; whoever handed the array on is told of the new one.
 #
 # A table of pairs is open addressing with linear probing over rows (key, value), its size a power of two and at most
 # half of it taken; the key of (first, second) is 1 + (first << 32 | second), and 0 is free. Removal moves later rows
@@ -52,15 +51,23 @@ def pair_slot(key: int) -> int:
     return ((hashed ^ hashed >> 32) * _ODD & _WORD) >> 20
 
 
+Placed: TypeAlias = "Callable[[Array], object]"  # is told of an array that takes the place of one that was full
+
+
 class Rows:
-    """Rows of one kind; `columns` is 0 for an array of single numbers."""
+    """Rows of one kind, as an array that has none of them yet declares it."""
 
-    __slots__ = ("array", "exchanged", "used")
+    __slots__ = ("_placed", "array", "used")
 
-    def __init__(self, columns: int, dtype: type[np.generic] = np.int32, room: int = _FIRST_ROWS) -> None:
-        self.array: Array = np.zeros((first_room(room), columns) if columns else first_room(room), dtype)
+    def __init__(self, none: Array, placed: Placed | None = None, room: int = _FIRST_ROWS) -> None:
+        self.array: Array = np.zeros((first_room(room), *none.shape[1:]), none.dtype)
         self.used = 0
-        self.exchanged = False
+        self._placed: Placed = placed or (lambda array: None)
+        self._placed(self.array)
+
+    def get(self, row: int, column: str) -> int:
+        """A number of a row."""
+        return int(self.array[column][row])
 
     def append(self, row: Sequence[int] | int | float) -> int:
         """Writes one more row; its number."""
@@ -87,18 +94,20 @@ class Rows:
             room *= 2
         larger = np.zeros((first_room(room, least), *self.array.shape[1:]), self.array.dtype)
         larger[: self.used] = self.array[: self.used]
-        self.array, self.exchanged = larger, True
+        self.array = larger
+        self._placed(larger)
 
 
 class Pairs:
     """A table of pairs and a number for each."""
 
-    __slots__ = ("array", "exchanged", "used")
+    __slots__ = ("_placed", "array", "used")
 
-    def __init__(self) -> None:
+    def __init__(self, placed: Placed | None = None) -> None:
         self.array: Array = np.zeros((first_room(_FIRST_SLOTS), 2), np.int64)
         self.used = 0
-        self.exchanged = False
+        self._placed: Placed = placed or (lambda array: None)
+        self._placed(self.array)
 
     def find(self, first: int, second: int) -> int:
         """The number of a pair, or -1."""
@@ -144,9 +153,10 @@ class Pairs:
 
     def _grow(self) -> None:
         rows = self.array[self.array[:, 0] != 0]
-        self.array, self.exchanged = np.zeros((2 * len(self.array), 2), np.int64), True
+        self.array = np.zeros((2 * len(self.array), 2), np.int64)
         for key, value in rows.tolist():
             self.array[self._slot(key)] = key, value
+        self._placed(self.array)
 
 
 # --- arrays that only grow --------------------------------------------------------------------------------------------

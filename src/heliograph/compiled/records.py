@@ -171,13 +171,15 @@ class _Number:
     """A number as an attribute in Python."""
 
     def __init__(self, name: str, place: int, field: _Field) -> None:
-        self._place, self._dtype = place, as_dtype(field.kind)
+        self._place, self._dtype = place, None if field.kind is int64 else as_dtype(field.kind)
 
     def __get__(self, record: Struct, kind: type) -> Any:
-        return record._table.view(self._dtype)[self._place].item()
+        table = record._table if self._dtype is None else record._table.view(self._dtype)
+        return table.item(self._place)
 
     def __set__(self, record: Struct, value: float) -> None:
-        record._table.view(self._dtype)[self._place] = value
+        table = record._table if self._dtype is None else record._table.view(self._dtype)
+        table[self._place] = value
 
 
 def record_like(kind: Any, numba_type: Any) -> type[Struct]:

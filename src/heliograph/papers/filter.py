@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from heliograph.filter.encode import Publication
 from heliograph.sparql.evaluate import compare, equal
 from heliograph.sparql.query import (
     And,
@@ -136,17 +137,17 @@ def value_constraints(part: Expression) -> tuple[Variable, tuple[Constraint, ...
             return None
 
 
-def class_constraint(pattern: Pattern) -> tuple[Variable, ClassConstraint] | None:
+def class_constraint(pattern: Pattern) -> tuple[Variable, tuple[Constraint, ...]] | None:
     """The variable and the class relation of an is-a form between a variable and a constant; else None."""
     match pattern:
         case ClassPattern(ClassRelation.IS_A, Variable() as name, Term() as of):
-            return name, ClassConstraint(Relation.IS_A, of)
+            return name, (ClassConstraint(Relation.IS_A, of),)
         case ClassPattern(ClassRelation.SUBCLASS_OF, Variable() as name, Term() as of):
-            return name, ClassConstraint(Relation.BELOW, of)
+            return name, (ClassConstraint(Relation.BELOW, of),)
         case ClassPattern(ClassRelation.SUBCLASS_OF, Term() as of, Variable() as name):
-            return name, ClassConstraint(Relation.ABOVE, of)
+            return name, (ClassConstraint(Relation.ABOVE, of),)
         case TriplePattern(Variable() as name, predicate, Term() as of) if predicate == RDF_TYPE:
-            return name, ClassConstraint(Relation.DIRECT, of)
+            return name, (ClassConstraint(Relation.DIRECT, of),)
         case _:
             return None
 
@@ -192,65 +193,36 @@ class SubscriptionGraph:
 
     @classmethod
     def of(cls, query: Query) -> SubscriptionGraph:
-        if _counts_nothing(query):
+        if query.counted and query.having is not None and not query.group_by:  # COUNT(*) = 0 holds without a solution
             return cls((), (), (), QueryPlan.of(query))
-        plain = [pattern for pattern in query.patterns if _is_plain(pattern)]
-        stars = {name: number for number, name in enumerate(dict.fromkeys(_ends(plain)), start=1)}
-        edges = dict.fromkeys(_edge(pattern, stars) for pattern in plain)
-        constraints, rest = _constraints(query, stars)
-        beyond = rest or query.counted or query.values
-        return cls(tuple(edges), tuple(stars), constraints, QueryPlan.of(query) if beyond else None)
+        beyond = query.counted or bool(query.values)
+        plain: list[tuple[Node, Term, Node]] = []
+        asked = [each for expression in query.filters for each in map(value_constraints, conjuncts(expression))]
+        for pattern in query.patterns:
+            match pattern:
+                case TriplePattern(subject, Term() as label, object) if label not in _DERIVED:
+                    plain.append((subject, label, object))
+                case _:
+                    asked.append(class_constraint(pattern))
+        ends = (end for subject, _, object in plain for end in (subject, object) if isinstance(end, Variable))
+        stars = {name: number for number, name in enumerate(dict.fromkeys(ends), start=1)}
+        constraints: dict[Variable, list[Constraint]] = {name: [] for name in stars}
+        for each in asked:
+            if each is None or each[0] not in stars:
+                beyond = True
+            else:
+                constraints[each[0]] += each[1]
+
+        def vertex(node: Node) -> Vertex:
+            return stars[node] if isinstance(node, Variable) else node
+
+        edges = dict.fromkeys(GraphEdge(vertex(subject), label, vertex(object)) for subject, label, object in plain)
+        sets = tuple(map(tuple, constraints.values()))
+        return cls(tuple(edges), tuple(stars), sets, QueryPlan.of(query) if beyond else None)
 
     def constraints_of(self, vertex: Vertex) -> tuple[Constraint, ...]:
         """What is asked of a vertex; nothing of a constant."""
         return self.constraints[vertex - 1] if isinstance(vertex, Star) else ()
-
-
-def _counts_nothing(query: Query) -> bool:
-    """Whether the query may hold of a publication without a single solution, as COUNT(*) = 0 does."""
-    return query.counted and query.having is not None and not query.group_by
-
-
-def _is_plain(pattern: Pattern) -> bool:
-    if not isinstance(pattern, TriplePattern):
-        return False
-    return isinstance(pattern.predicate, Term) and pattern.predicate not in _DERIVED
-
-
-def _ends(plain: list[Pattern]) -> Iterator[Variable]:
-    return (end for pattern in plain for end in (pattern.subject, pattern.object) if isinstance(end, Variable))
-
-
-def _edge(pattern: Pattern, stars: dict[Variable, Star]) -> GraphEdge:
-    assert isinstance(pattern, TriplePattern)
-    assert isinstance(pattern.predicate, Term)
-    return GraphEdge(_vertex(pattern.subject, stars), pattern.predicate, _vertex(pattern.object, stars))
-
-
-def _vertex(node: Node, stars: dict[Variable, Star]) -> Vertex:
-    return stars[node] if isinstance(node, Variable) else node
-
-
-def _constraints(query: Query, stars: dict[Variable, Star]) -> tuple[tuple[tuple[Constraint, ...], ...], bool]:
-    """Each star's constraints, and whether the query says more than they and the plain edges do."""
-    found: dict[Variable, list[Constraint]] = {name: [] for name in stars}
-    rest = False
-    for asked in _asked(query):
-        if asked is None or asked[0] not in found:
-            rest = True
-        else:
-            found[asked[0]] += asked[1]
-    return tuple(tuple(each) for each in found.values()), rest
-
-
-def _asked(query: Query) -> Iterator[tuple[Variable, tuple[Constraint, ...]] | None]:
-    """What each pattern that is no plain edge and each part of each FILTER asks of which variable."""
-    for pattern in query.patterns:
-        if not _is_plain(pattern):
-            asked = class_constraint(pattern)
-            yield None if asked is None else (asked[0], (asked[1],))
-    for expression in query.filters:
-        yield from map(value_constraints, conjuncts(expression))
 
 
 # --- binding tables ---------------------------------------------------------------------------------------------
@@ -319,22 +291,18 @@ def joinable(tables: Iterable[BindingTable], accept: Accept) -> bool:
         return False
     waiting = [table for table in waiting if table.columns]
     while waiting:
-        joined = _settle(waiting.pop(0), waiting, accept)
-        while joined.rows and (position := _next(joined, waiting)) is not None:
-            table = waiting.pop(position)
-            joined = _settle(natural_join(joined, table), waiting, accept)
+        joined = _reduce(waiting.pop(0), waiting, accept)
+        while sharing := [
+            table for table in waiting if joined.rows and not {*table.columns}.isdisjoint(joined.columns)
+        ]:
+            waiting.remove(sharing[0])
+            joined = _reduce(natural_join(joined, sharing[0]), waiting, accept)
         if not joined.rows:
             return False
     return True
 
 
-def _next(joined: BindingTable, waiting: Sequence[BindingTable]) -> int | None:
-    """The first table that shares a column."""
-    shares = (number for number, table in enumerate(waiting) if any(each in joined.columns for each in table.columns))
-    return next(shares, None)
-
-
-def _settle(table: BindingTable, waiting: Sequence[BindingTable], accept: Accept) -> BindingTable:
+def _reduce(table: BindingTable, waiting: Sequence[BindingTable], accept: Accept) -> BindingTable:
     """Drops the columns that no waiting table has, with the rows whose values there are not accepted."""
     needed = set(chain.from_iterable(other.columns for other in waiting))
     final = [column for column in table.columns if column not in needed]
@@ -364,13 +332,6 @@ _ALIVE = 1 << 62  # a stamp that no version reaches
 _WORTH_FOLDING = 64  # dead entries below which the index is left as it is
 
 
-class Published(Protocol):
-    """A publication, as far as it is looked at here."""
-
-    @property
-    def world(self) -> World: ...
-
-
 class Entry:
     """A subscription as a graph, and when it came and went."""
 
@@ -387,10 +348,12 @@ class Entry:
 
 
 class Search(Protocol):
-    """One publication's way through an index: what was touched, and whether that matches."""
+    """One publication's way through an index, made of the index, the publication and the version's stamp: what was
+    touched, and whether that matches."""
 
-    @property
-    def world(self) -> World: ...
+    world: World
+
+    def __init__(self, index: Any, world: World, stamp: int) -> None: ...
 
     @property
     def candidates(self) -> Mapping[int, Entry]:
@@ -407,48 +370,45 @@ class Index(Protocol):
 
     def insert(self, entry: Entry) -> None: ...
 
-    def search(self, world: World, stamp: int) -> Search: ...
-
 
 class PaperIndexVersion:
     """The entries of an index that lived at one stamp."""
 
-    def __init__(self, index: Index, stamp: int = 0, alive: int = 0) -> None:
-        self._index = index
-        self._stamp = stamp
+    def __init__(self, search: Callable[[World], Search], alive: int = 0) -> None:
+        self._search = search
         self._alive = alive
         self._last = threading.local()  # each reader's search of the publication it is at
 
     def __len__(self) -> int:
         return self._alive
 
-    def candidates(self, publication: Published) -> Iterator[Subscription]:
+    def candidates(self, publication: Publication) -> Iterator[Subscription]:
         for entry in self.search(publication).candidates.values():
             yield entry.subscription
 
-    def verify(self, subscription: Subscription, publication: Published) -> bool:
+    def verify(self, subscription: Subscription, publication: Publication) -> bool:
         search = self.search(publication)
         entry = search.candidates.get(subscription.number)
         return entry is not None and search.matches(entry)
 
-    def search(self, publication: Published) -> Search:
+    def search(self, publication: Publication) -> Search:
         """The publication's search: made when it is first asked about, kept until the next one is."""
         last: Search | None = getattr(self._last, "search", None)
         if last is None or last.world is not publication.world:
-            last = self._last.search = self._index.search(publication.world, self._stamp)
+            last = self._last.search = self._search(publication.world)
         return last
 
 
 class PaperMatcher:
     """The living entries of an index that takes every change. One writer at a time."""
 
-    def __init__(self, make: Callable[[], Index]) -> None:
-        self._make = make
-        self._index = make()
+    def __init__(self, index: Callable[[], Index], search: type[Search]) -> None:
+        self._make, self._make_search = index, search
+        self._index = index()
         self._by_number: dict[int, Entry] = {}
         self._dead = 0
-        self._stamp = 0
-        self._version = PaperIndexVersion(self._index)
+        self._stamp = -1
+        self._publish()
 
     def version(self) -> PaperIndexVersion:
         return self._version
@@ -472,19 +432,16 @@ class PaperMatcher:
             self._by_number.pop(subscription.number).died = self._stamp + 1
             self._dead += 1
         if self._dead > max(_WORTH_FOLDING, len(self._by_number)):
-            self._fold()
+            self._index, self._dead = self._make(), 0
+            for entry in self._by_number.values():
+                self._index.insert(entry)
         self._publish()
-
-    def _fold(self) -> None:
-        self._index = self._make()
-        self._dead = 0
-        for entry in self._by_number.values():
-            self._index.insert(entry)
 
     def _publish(self) -> None:
         """One assignment makes a change visible, all of it at once."""
         self._stamp += 1
-        self._version = PaperIndexVersion(self._index, self._stamp, len(self._by_number))
+        search = partial(self._make_search, self._index, stamp=self._stamp)
+        self._version = PaperIndexVersion(search, len(self._by_number))
 
 
 def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
@@ -770,25 +727,22 @@ class UnionGraph:
     def __init__(self) -> None:
         self.stars = 0
         self._pairs: dict[tuple[Vertex, Vertex], dict[Term, UnionEdge]] = {}
-        self._overlaps: dict[Entry, tuple[UnionEdge, ...]] = {}  # [G]'s E.smEdge of each edge E of a subscription
-        self._edgeless: list[Entry] = []
+        self.overlaps: dict[Entry, tuple[UnionEdge, ...]] = {}  # [G]'s E.smEdge of each edge E of a subscription
+        self.edgeless: list[Entry] = []
 
     def insert(self, entry: Entry) -> None:
         """[G]'s algorithm Insert. A subscription without an edge to look up is met by every publication."""
         graph = entry.graph
         self.stars = max(self.stars, len(graph.stars))
-        self._overlaps[entry] = overlaps = tuple(self._edge(edge) for edge in graph.edges)
+        self.overlaps[entry] = overlaps = tuple(self._edge(edge) for edge in graph.edges)
         for overlap in overlaps:
             overlap.subscriptions.append(entry)
         if not overlaps:
-            self._edgeless.append(entry)
+            self.edgeless.append(entry)
 
     def _edge(self, edge: GraphEdge) -> UnionEdge:
         labels = self._pairs.setdefault((edge.source, edge.target), {})
         return labels.get(edge.label) or labels.setdefault(edge.label, UnionEdge(edge))
-
-    def search(self, world: World, stamp: int) -> Matching:
-        return Matching(self, world, stamp)
 
     def edges(self, triple: Triple) -> Iterator[UnionEdge]:
         """The edges of G_M that a publication edge matches."""
@@ -800,12 +754,6 @@ class UnionGraph:
             if edge is not None and (source == target or pair[0] != pair[1] or not isinstance(pair[0], Star)):
                 yield edge
 
-    def overlaps(self, entry: Entry) -> tuple[UnionEdge, ...]:
-        return self._overlaps[entry]
-
-    def edgeless(self, stamp: int) -> list[Entry]:
-        return [entry for entry in self._edgeless if entry.lives(stamp)]
-
 
 class Matching:
     """[G]'s algorithm match for one publication: the first stage when made, the second when asked."""
@@ -813,9 +761,12 @@ class Matching:
     def __init__(self, union: UnionGraph, world: World, stamp: int) -> None:
         self.world = world
         self._union = union
-        self.tables = _binding_tables(union, world)
+        self.tables: dict[UnionEdge, list[Row]] = {}
+        for triple in world.graph:
+            for edge in union.edges(triple):
+                self.tables.setdefault(edge, []).append((triple[0], triple[2]))
         self._star_tables: dict[UnionEdge, BindingTable] = {}
-        self.counts = dict.fromkeys(union.edgeless(stamp), 0)
+        self.counts = {entry: 0 for entry in union.edgeless if entry.lives(stamp)}
         for edge in self.tables:
             for entry in edge.subscriptions:
                 if entry.lives(stamp):
@@ -831,7 +782,7 @@ class Matching:
             return False
         if graph.plan is not None:
             return graph.plan.matches(self.world)
-        return joins(graph, map(self._star_table, self._union.overlaps(entry)), self.world.classes)
+        return joins(graph, map(self._star_table, self._union.overlaps[entry]), self.world.classes)
 
     def _star_table(self, union: UnionEdge) -> BindingTable:
         """An edge's table for joining: stars have the same names in every subscription, so it is made once."""
@@ -841,19 +792,11 @@ class Matching:
         return table
 
 
-def _binding_tables(union: UnionGraph, world: World) -> dict[UnionEdge, list[Row]]:
-    tables: dict[UnionEdge, list[Row]] = {}
-    for triple in world.graph:
-        for edge in union.edges(triple):
-            tables.setdefault(edge, []).append((triple[0], triple[2]))
-    return tables
-
-
 class GToPSSMatcher(PaperMatcher):
     """Candidates by counting matched edges in the union graph, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        super().__init__(UnionGraph)
+        super().__init__(UnionGraph, Matching)
 
 
 # --- OPS --------------------------------------------------------------------------------------------------------
@@ -923,22 +866,16 @@ class Network:
 
     def __init__(self) -> None:
         self.root = Subgraph()
-        self._placed: dict[Entry, tuple[Subgraph, tuple[Vertex, ...]]] = {}
+        self.placed: dict[Entry, tuple[Subgraph, tuple[Vertex, ...]]] = {}
+        """Where a subscription ends, and what stands at each of its vertices."""
 
     def insert(self, entry: Entry) -> None:
         steps, vertices = take_apart(entry.graph.edges)
         subgraph = self.root
         for step in steps:
             subgraph = subgraph.child(step)
-        self._placed[entry] = subgraph, vertices
+        self.placed[entry] = subgraph, vertices
         subgraph.endings.append(entry)
-
-    def search(self, world: World, stamp: int) -> Descent:
-        return Descent(self, world, stamp)
-
-    def placed(self, entry: Entry) -> tuple[Subgraph, tuple[Vertex, ...]]:
-        """Where a subscription ends, and what stands at each of its vertices."""
-        return self._placed[entry]
 
 
 def take_apart(edges: Sequence[GraphEdge]) -> tuple[list[PaperStep], tuple[Vertex, ...]]:
@@ -947,15 +884,12 @@ def take_apart(edges: Sequence[GraphEdge]) -> tuple[list[PaperStep], tuple[Verte
     steps = []
     waiting = sorted(edges, key=lambda edge: edge.label)
     while waiting:
-        edge = min(waiting, key=lambda each: _rank(each, numbers))  # of equals the first
+        # One with few new vertices, then by label; of equals the first.
+        edge = min(waiting, key=lambda each: (len({each.source, each.target} - numbers.keys()), each.label))
         waiting.remove(edge)
         ends = [numbers.setdefault(vertex, len(numbers)) for vertex in (edge.source, edge.target)]
         steps.append(PaperStep(edge.label, *ends))
     return steps, tuple(numbers)
-
-
-def _rank(edge: GraphEdge, numbers: dict[Vertex, int]) -> tuple[int, Term]:
-    return sum(vertex not in numbers for vertex in {edge.source, edge.target}), edge.label
 
 
 class Descent:
@@ -964,14 +898,11 @@ class Descent:
     def __init__(self, network: Network, world: World, stamp: int) -> None:
         self.world = world
         self._network = network
+        self._stamp = stamp
         self.instances: dict[Subgraph, list[Instance]] = {network.root: [()]}
         self.given_up: set[Subgraph] = set()
-        self._descend(network.root)
-        self._stamp = stamp
-
-    def _descend(self, root: Subgraph) -> None:
-        labels = {predicate for _, predicate, _ in self.world.graph}
-        stack = [root]
+        labels = {predicate for _, predicate, _ in world.graph}
+        stack = [network.root]
         while stack:
             parent = stack.pop()
             for child in parent.children:
@@ -1003,7 +934,7 @@ class Descent:
 
     def _embeds(self, entry: Entry) -> bool:
         """Whether the subscription's edges and constraints can be met."""
-        subgraph, vertices = self._network.placed(entry)
+        subgraph, vertices = self._network.placed[entry]
         if subgraph in self.given_up:
             return joins(entry.graph, map(self._star_table, entry.graph.edges), self.world.classes)
         return any(_fits(entry, vertices, found, self.world.classes) for found in self.instances[subgraph])
@@ -1019,12 +950,8 @@ def _extensions(instance: Instance, step: PaperStep, world: World) -> Iterator[I
     target = instance[step.target] if step.target < known else None
     for triple in world.graph.match(source, step.label, target):
         if step.source != step.target or triple[0] == triple[2]:
-            yield instance + _new_vertices(triple, step, known)
-
-
-def _new_vertices(triple: Triple, step: PaperStep, known: int) -> Instance:
-    new = {number: node for number, node in ((step.source, triple[0]), (step.target, triple[2])) if number >= known}
-    return tuple(new.values())  # the source is numbered before the target
+            new = {step.source: triple[0], step.target: triple[2]}  # the source is numbered before the target
+            yield instance + tuple(node for number, node in new.items() if number >= known)
 
 
 def _fits(entry: Entry, vertices: tuple[Vertex, ...], instance: Instance, classes: Classes) -> bool:
@@ -1041,7 +968,7 @@ class OpsMatcher(PaperMatcher):
     """Candidates by their structure alone, verified on the structure's instances."""
 
     def __init__(self) -> None:
-        super().__init__(Network)
+        super().__init__(Network, Descent)
 
 
 # --- the RSS matcher --------------------------------------------------------------------------------------------
@@ -1071,8 +998,6 @@ class OpsMatcher(PaperMatcher):
 # Candidates are SubSet, with those dropped from C because of the other end.
 
 STAR = 0  # stands for any variable
-
-Pair = tuple[Vertex, Vertex]
 
 
 class Listing(NamedTuple):
@@ -1115,24 +1040,21 @@ class SubscriptionMatrix:
     """G_M: label → vertex pair → edge."""
 
     def __init__(self) -> None:
-        self._labels: dict[Term, dict[Pair, LabelledPair]] = {}
-        self._overlaps: dict[Entry, tuple[LabelledPair, ...]] = {}
-        self._edgeless: list[Entry] = []
+        self._labels: dict[Term, dict[tuple[Vertex, ...], LabelledPair]] = {}
+        self.overlaps: dict[Entry, tuple[LabelledPair, ...]] = {}
+        self.edgeless: list[Entry] = []
 
     def insert(self, entry: Entry) -> None:
-        self._overlaps[entry] = overlaps = tuple(self._pair(edge) for edge in entry.graph.edges)
+        self.overlaps[entry] = overlaps = tuple(self._pair(edge) for edge in entry.graph.edges)
         for edge, overlap in zip(entry.graph.edges, overlaps, strict=True):
             overlap.insert(entry, edge)
         if not overlaps:
-            self._edgeless.append(entry)
+            self.edgeless.append(entry)
 
     def _pair(self, edge: GraphEdge) -> LabelledPair:
         pairs = self._labels.setdefault(edge.label, {})
-        pair = (_starred(edge.source), _starred(edge.target))
+        pair = tuple(STAR if isinstance(vertex, Star) else vertex for vertex in (edge.source, edge.target))
         return pairs.get(pair) or pairs.setdefault(pair, LabelledPair())
-
-    def search(self, world: World, stamp: int) -> RssMatching:
-        return RssMatching(self, world, stamp)
 
     def edges(self, triple: Triple) -> Iterator[LabelledPair]:
         """The edges of G_M that a publication edge matches."""
@@ -1144,16 +1066,6 @@ class SubscriptionMatrix:
                 if edge is not None:
                     yield edge
 
-    def overlaps(self, entry: Entry) -> tuple[LabelledPair, ...]:
-        return self._overlaps[entry]
-
-    def edgeless(self) -> Sequence[Entry]:
-        return self._edgeless
-
-
-def _starred(vertex: Vertex) -> Vertex:
-    return STAR if isinstance(vertex, Star) else vertex
-
 
 class RssMatching:
     """[R]'s algorithm match for one publication: SubSet when made, the joins when asked."""
@@ -1163,18 +1075,15 @@ class RssMatching:
         self._matrix = matrix
         self.tables: dict[LabelledPair, list[Row]] = {}
         self.dropped: set[Entry] = set()  # met, but never satisfied at both ends of an edge
-        self.subset: set[Entry] = {entry for entry in matrix.edgeless() if entry.lives(stamp)}
+        self.subset: set[Entry] = {entry for entry in matrix.edgeless if entry.lives(stamp)}
         for triple in world.graph:
             for edge in matrix.edges(triple):
                 self.tables.setdefault(edge, []).append((triple[0], triple[2]))
-                self._collect(edge, triple, stamp)
+                for entry, listed in edge.listings(triple, world.classes):
+                    if entry.lives(stamp):
+                        (self.subset if self._satisfied(entry, listed, triple) else self.dropped).add(entry)
         self.subset.update(entry for edge in self.tables for entry in edge.free if entry.lives(stamp))
         self.dropped -= self.subset
-
-    def _collect(self, edge: LabelledPair, triple: Triple, stamp: int) -> None:
-        for entry, listed in edge.listings(triple, self.world.classes):
-            if entry.lives(stamp):
-                (self.subset if self._satisfied(entry, listed, triple) else self.dropped).add(entry)
 
     def _satisfied(self, entry: Entry, listed: GraphEdge, triple: Triple) -> bool:
         """Whether the constraints on both ends hold, exactly."""
@@ -1186,7 +1095,7 @@ class RssMatching:
         return in_order(self.subset | self.dropped)
 
     def matches(self, entry: Entry) -> bool:
-        graph, overlaps = entry.graph, self._matrix.overlaps(entry)
+        graph, overlaps = entry.graph, self._matrix.overlaps[entry]
         if entry in self.dropped or any(edge not in self.tables for edge in overlaps):
             return False
         if graph.plan is not None:
@@ -1199,4 +1108,4 @@ class RssMatcher(PaperMatcher):
     """Candidates by label and constraint, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        super().__init__(SubscriptionMatrix)
+        super().__init__(SubscriptionMatrix, RssMatching)

@@ -166,12 +166,26 @@ class Task(NamedTuple):
     sets: Sets
 
 
-class Deliveries(NamedTuple):
-    """Event e reached the ids from offsets[e] to offsets[e + 1], ascending, and has a row of counters."""
+class Routed(NamedTuple):
+    """Event e reached nodes[offsets[e] : offsets[e + 1]], ascending, and has a row of counters: CALLS and the rest."""
 
     offsets: Int64s
-    ids: Int32s
+    nodes: Int32s
     counters: Int64Rows
+
+    def of(self, event: int) -> Int32s:
+        """The nodes that one event reached."""
+        return self.nodes[self.offsets[event] : self.offsets[event + 1]]
+
+    @property
+    def tested(self) -> int:
+        """How many predicates of nodes and edges were evaluated."""
+        return int(self.counters[:, [TESTED, EDGE_TESTED]].sum())
+
+    @property
+    def held(self) -> int:
+        """How many of them accepted their event."""
+        return int(self.counters[:, HELD].sum())
 
 
 def make_sets(nodes: int) -> Sets:
@@ -226,17 +240,12 @@ def list_members(members: Set, out: Any) -> Any:
         while used != _NONE:
             place = upper << 6 | first_bit(used)
             used &= used - _ONE
-            count = _list_word(place << 6, members.words[place], out, count)
-    return count
-
-
-@kernel(inline=True)
-def _list_word(base: Any, word: Any, out: Any, count: Any) -> Any:
-    while word != _NONE:
-        if count < len(out):
-            out[count] = base | first_bit(word)
-        count += 1
-        word &= word - _ONE
+            word = members.words[place]
+            while word != _NONE:
+                if count < len(out):
+                    out[count] = place << 6 | first_bit(word)
+                count += 1
+                word &= word - _ONE
     return count
 
 
@@ -306,10 +315,15 @@ def next_entity(task: Task, least: Any, counts: Int64s) -> Any:
 @kernel(inline=True)
 def is_valid(task: Task, id: Any, counts: Int64s) -> Any:
     """match(Q, Ln)."""
-    expression = task.graph.expressions[id]
+    return _accepts(task, task.graph.expressions[id], TESTED, counts)
+
+
+@kernel(inline=True)
+def _accepts(task: Task, expression: Any, counter: Any, counts: Int64s) -> Any:
+    """Whether an expression of a node or an edge accepts the event."""
     if expression == ALWAYS:
         return True
-    counts[TESTED] += 1
+    counts[counter] += 1
     if accepted(task.job, expression, task.sets.lane[0]) == _NONE:
         return False
     counts[HELD] += 1
@@ -406,22 +420,13 @@ def cover(first: Int64s, last: Int64s, size: Int64s, nodes: Int32s, ranges: Int3
     for entry in range(len(first)):
         left, right = size[entry] + first[entry], size[entry] + last[entry] + 1
         while left < right:
-            if left & 1:
-                count = _write(nodes, ranges, count, left, entry)
-                left += 1
-            if right & 1:
-                right -= 1
-                count = _write(nodes, ranges, count, right, entry)
-            left >>= 1
-            right >>= 1
+            for node, used in ((left, left & 1), (right - 1, right & 1)):
+                if used:
+                    if count < len(nodes):
+                        nodes[count], ranges[count] = node, entry
+                    count += 1
+            left, right = (left + 1) >> 1, right >> 1
     return count
-
-
-@kernel()
-def _write(nodes: Int32s, ranges: Int32s, count: Any, node: Any, entry: Any) -> Any:
-    if count < len(nodes):
-        nodes[count], ranges[count] = node, entry
-    return count + 1
 
 
 # --- the seed's route algorithms ([B] figures 3, 5, 6 and 8, section 3.4), one event at a time ------------------------
@@ -432,8 +437,8 @@ def _write(nodes: Int32s, ranges: Int32s, count: Any, node: Any, entry: Any) -> 
 _TASK = numba_type(Task, job=JOB, sets=numba_type(Sets, True))
 
 
-@kernel((_TASK, int64, INT64S, INT32S, numba_type(Deliveries, True)))
-def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out: Deliveries) -> Any:
+@kernel((_TASK, int64, INT64S, INT32S, numba_type(Routed, True)))
+def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out: Routed) -> Any:
     """Routes events, each from the start beside it (-1: nowhere), while there is room; returns how many were done."""
     filled = 0
     for place in range(len(events)):
@@ -447,20 +452,15 @@ def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out
             if algorithm != BFS:
                 mark(task.lookup, task.job.events.cells, events[place], task.sets.marked)
             _evaluate(task, algorithm, np.int64(starts[place]), counts)
-            filled += list_members(task.sets.result, out.ids[filled:])
-            _empty_all(task.sets)
-        if filled > len(out.ids):
+            filled += list_members(task.sets.result, out.nodes[filled:])
+            empty(task.sets.reachable)
+            empty(task.sets.valid)
+            empty(task.sets.result)
+            empty(task.sets.marked)
+        if filled > len(out.nodes):
             return place
         out.offsets[place + 1] = filled
     return len(events)
-
-
-@kernel()
-def _empty_all(sets: Sets) -> None:
-    empty(sets.reachable)
-    empty(sets.valid)
-    empty(sets.result)
-    empty(sets.marked)
 
 
 @kernel(inline=True)
@@ -608,20 +608,9 @@ def _reach(task: Task, edge: Any, child: Any, counts: Int64s) -> Any:
     """
     if has(task.sets.reachable, child):
         return False
-    expression = task.graph.edge_expressions[edge]
-    if expression != ALWAYS and not _is_open(task, expression, counts):
+    if not _accepts(task, task.graph.edge_expressions[edge], EDGE_TESTED, counts):
         return False
     add(task.sets.reachable, child)
-    return True
-
-
-@kernel()
-def _is_open(task: Task, expression: Any, counts: Int64s) -> Any:
-    """Whether an edge accepts the event."""
-    counts[EDGE_TESTED] += 1
-    if accepted(task.job, expression, task.sets.lane[0]) == _NONE:
-        return False
-    counts[HELD] += 1
     return True
 
 
@@ -776,17 +765,6 @@ class _Tests(NamedTuple):
     kind: npt.NDArray[np.int8]
 
 
-class _Words(NamedTuple):
-    """The words that tests ask for."""
-
-    test: Int64s
-    word: Int64s
-
-    def of(self, chosen: Bools) -> _Words:
-        kept = chosen[self.test]
-        return _Words(self.test[kept], self.word[kept])
-
-
 class _Ranges(NamedTuple):
     """The ranges that tests ask for, from `low` to just below `high`."""
 
@@ -794,38 +772,38 @@ class _Ranges(NamedTuple):
     low: Floats
     high: Floats
 
-    def of(self, chosen: Bools) -> _Ranges:
-        kept = chosen[self.test]
-        return _Ranges(self.test[kept], self.low[kept], self.high[kept])
-
 
 class _Cuts(NamedTuple):
-    """Attribute a cuts the numbers at bounds[offsets[a] : offsets[a + 1]]: the ends of all its ranges."""
+    """Attribute a cuts the numbers at bounds[offsets[a] : offsets[a + 1]], the ends of all its ranges, into
+    stretches[a] stretches: stretch k lies behind the first k cuts."""
 
     offsets: Int64s
     bounds: Floats
-
-    @property
-    def stretches(self) -> Int64s:
-        """Of each attribute: stretch k lies behind the first k cuts."""
-        return np.diff(self.offsets) + 1
+    stretches: Int64s
 
 
 def build_index(programs: Programs, word_attributes: Int32s, expressions: Int32s, entered: Bools) -> SeedIndex:
     """The index of nodes that have these expressions; `entered` are those that some edge leads to."""
     tests = _read_tests(programs)
-    words, ranges = _find_words(programs, tests), _find_ranges(programs, tests)
+    asking, word = _find_words(programs, tests)
+    ranges = _find_ranges(programs, tests)
     cuts = _cut_numbers(tests, ranges)
-    weights = _weigh_words(tests, words, word_attributes) + _weigh_ranges(tests, ranges, cuts)
-    chosen, listed = _choose(programs, weights + _OWN_WEIGHTS[tests.kind])
+    first, last = _stretches(tests, ranges, cuts)
+    # Which share of its attribute's words or stretches a test asks for: about the share of events that will find it.
+    known = np.bincount(word_attributes, minlength=int(tests.attribute.max(initial=0)) + 1)
+    words_share = 1 / np.maximum(1, known[tests.attribute[asking]])
+    ranges_share = (last - first + 1) / cuts.stretches[tests.attribute[ranges.test]]
+    weights = _OWN_WEIGHTS[tests.kind]
+    for test, share in ((asking, words_share), (ranges.test, ranges_share)):
+        weights = weights + np.bincount(test, share, len(tests.op))
+    chosen, listed = _choose(programs, weights)
     nodes = _Nodes(programs, expressions, entered & listed[expressions])
-    never = expressions == code.NEVER
     present = np.flatnonzero(chosen & (tests.kind == _PRESENT))
-    words = words.of(chosen)
-    sizes, trees, stretches = _grow_trees(tests, ranges.of(chosen), cuts, nodes)
+    kept = chosen[ranges.test]
+    sizes, trees, stretches = _grow_trees(tests, ranges.test[kept], first[kept], last[kept], cuts, nodes)
     return SeedIndex(
-        _bitmap(entered & ~listed[expressions] & ~never),
-        nodes.lists(words.word, words.test, len(word_attributes)),
+        _bitmap(entered & ~listed[expressions] & (expressions != code.NEVER)),
+        nodes.lists(word[chosen[asking]], asking[chosen[asking]], len(word_attributes)),
         nodes.lists(tests.attribute[present].astype(np.int64), present, len(sizes)),
         cuts.offsets,
         cuts.bounds,
@@ -844,24 +822,15 @@ class _Nodes:
         self._offsets = np.searchsorted(expressions[self._ids], np.arange(len(programs.starts)))
         self._starts = programs.starts >> 1
 
-    def of(self, tests: Int64s) -> tuple[Int64s, Int64s]:
-        """The places in `tests`, and beside each the ids of the nodes it is a test of."""
+    def lists(self, keys: Int64s, tests: Int64s, count: int) -> Lists:
+        """For each of `count` keys the list of nodes that have a test beside it."""
         expression = np.searchsorted(self._starts, tests, side="right") - 1
         begin, size = self._offsets[expression], np.diff(self._offsets)[expression]
-        place = np.repeat(np.arange(len(tests)), size)
-        first = np.cumsum(size) - size
-        return place, self._ids[np.repeat(begin - first, size) + np.arange(len(place))]
-
-    def lists(self, keys: Int64s, tests: Int64s, count: int) -> Lists:
-        """A list of nodes for each of `count` keys."""
-        place, ids = self.of(tests)
-        return _lists(keys[place], ids, count)
-
-
-def _lists(keys: Int64s, ids: Int64s, count: int) -> Lists:
-    order = np.lexsort((ids, keys))
-    offsets = np.searchsorted(keys[order], np.arange(count + 1))
-    return Lists(offsets.astype(np.int64), ids[order].astype(np.int32))
+        key = np.repeat(keys, size)
+        ids = self._ids[np.repeat(begin - (np.cumsum(size) - size), size) + np.arange(len(key))]
+        order = np.lexsort((ids, key))
+        offsets = np.searchsorted(key[order], np.arange(count + 1))
+        return Lists(offsets.astype(np.int64), ids[order].astype(np.int32))
 
 
 def _read_tests(programs: Programs) -> _Tests:
@@ -877,12 +846,13 @@ def _read_tests(programs: Programs) -> _Tests:
     return _Tests(op, negative, word >> code.ATTRIBUTE_SHIFT, operand, kind)
 
 
-def _find_words(programs: Programs, tests: _Tests) -> _Words:
+def _find_words(programs: Programs, tests: _Tests) -> tuple[Int64s, Int64s]:
+    """The words that tests ask for: tests, and a word beside each."""
     single = np.flatnonzero((tests.kind == _WORDS) & (tests.op == code.WORD_EQ))
     many = np.flatnonzero((tests.kind == _WORDS) & (tests.op == code.WORD_IN))
     test, place = _members(many, tests.operand[many], programs.sets)
     word = np.concatenate([tests.operand[single], programs.sets[place]]).astype(np.int64)
-    return _Words(np.concatenate([single, test]), word)
+    return np.concatenate([single, test]), word
 
 
 def _find_ranges(programs: Programs, tests: _Tests) -> _Ranges:
@@ -907,16 +877,13 @@ def _members(tests: Int64s, operands: Int32s, values: npt.NDArray[np.generic]) -
 
 
 def _cut_numbers(tests: _Tests, ranges: _Ranges) -> _Cuts:
-    attributes = int(tests.attribute.max(initial=-1)) + 1
-    attribute = tests.attribute[ranges.test]
-    ends = [_ends(ranges, attribute == number) for number in range(attributes)]
-    offsets = np.cumsum([0, *map(len, ends)], dtype=np.int64)
-    return _Cuts(offsets, np.concatenate([*ends, np.empty(0)]))
-
-
-def _ends(ranges: _Ranges, chosen: Bools) -> Floats:
-    ends: Floats = np.unique(np.concatenate([ranges.low[chosen], ranges.high[chosen]]))
-    return np.compress(np.isfinite(ends), ends)
+    attribute, ends = tests.attribute[ranges.test], []
+    for number in range(int(tests.attribute.max(initial=-1)) + 1):
+        own = attribute == number
+        both = np.unique(np.concatenate([ranges.low[own], ranges.high[own]]))
+        ends.append(both[np.isfinite(both)])
+    sizes = np.array([*map(len, ends)], np.int64)
+    return _Cuts(np.append(0, np.cumsum(sizes)), np.concatenate([*ends, np.empty(0)]), sizes + 1)
 
 
 def _stretches(tests: _Tests, ranges: _Ranges, cuts: _Cuts) -> tuple[Int64s, Int64s]:
@@ -930,26 +897,6 @@ def _stretches(tests: _Tests, ranges: _Ranges, cuts: _Cuts) -> tuple[Int64s, Int
     return first, last
 
 
-def _weigh_words(tests: _Tests, words: _Words, word_attributes: Int32s) -> Floats:
-    """Which share of its attribute's words a test asks for: about the share of events that will find it."""
-    known = np.bincount(word_attributes, minlength=int(tests.attribute.max(initial=0)) + 1)
-    share = 1 / np.maximum(1, known[tests.attribute[words.test]])
-    return _sum(words.test, share, len(tests.op))
-
-
-def _weigh_ranges(tests: _Tests, ranges: _Ranges, cuts: _Cuts) -> Floats:
-    """Which share of its attribute's stretches a test asks for."""
-    first, last = _stretches(tests, ranges, cuts)
-    share = (last - first + 1) / cuts.stretches[tests.attribute[ranges.test]]
-    return _sum(ranges.test, share, len(tests.op))
-
-
-def _sum(places: Int64s, shares: Floats, count: int) -> Floats:
-    sums = np.zeros(count)
-    np.add.at(sums, places, shares)
-    return sums
-
-
 def _choose(programs: Programs, weights: Floats) -> tuple[Bools, Bools]:
     """Which tests are in the necessary set of their expression, and which expressions can be listed."""
     chosen = np.zeros(len(weights), np.uint8)
@@ -958,31 +905,31 @@ def _choose(programs: Programs, weights: Floats) -> tuple[Bools, Bools]:
     return chosen.astype(bool), np.isfinite(totals)
 
 
-def _grow_trees(tests: _Tests, ranges: _Ranges, cuts: _Cuts, nodes: _Nodes) -> tuple[Int64s, Int64s, Lists]:
-    """For each attribute its leaves and the first list of its tree, and the lists of all trees."""
+def _grow_trees(
+    tests: _Tests, ranges: Int64s, first: Int64s, last: Int64s, cuts: _Cuts, nodes: _Nodes
+) -> tuple[Int64s, Int64s, Lists]:
+    """For each attribute its leaves and the first list of its tree, and the lists of all trees: ranges are given by
+    their tests, and the first and the last stretch of each."""
     leaves = 1 << np.ceil(np.log2(cuts.stretches)).astype(np.int64)
     sizes = np.where(cuts.stretches > 1, leaves, 0)
     trees = np.cumsum(2 * sizes) - 2 * sizes
-    attribute = tests.attribute[ranges.test]
-    first, last = _stretches(tests, ranges, cuts)
+    attribute = tests.attribute[ranges]
     covering = fixed(first), fixed(last), fixed(sizes[attribute])
     none = np.empty(0, np.int32)
     count = cover(*covering, none, none)
     node, entry = np.empty(count, np.int32), np.empty(count, np.int32)
     cover(*covering, node, entry)
-    lists = nodes.lists(trees[attribute[entry]] + node, ranges.test[entry], int(2 * sizes.sum()))
-    return sizes, trees, lists
+    return sizes, trees, nodes.lists(trees[attribute[entry]] + node, ranges[entry], int(2 * sizes.sum()))
 
 
 def _bitmap(members: Bools) -> Set:
-    words = _pack(members, len(members) // 64 + 1)
-    return Set(words, _pack(words != 0, len(words) // 64 + 1))
-
-
-def _pack(bits: Bools, words: int) -> Masks:
-    padded = np.zeros(64 * words, bool)
-    padded[: len(bits)] = bits
-    return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
+    levels = []
+    for _ in range(2):
+        padded = np.zeros(64 * (len(members) // 64 + 1), bool)
+        padded[: len(members)] = members
+        levels.append(np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64))
+        members = levels[0] != 0
+    return Set(*levels)
 
 
 # --- an exchange as the seed keeps it, and the algorithms by name -----------------------------------------------------
@@ -995,30 +942,7 @@ ALGORITHMS: Mapping[str, int] = {
     "index-bfs": INDEX_BFS,
     "bfs": BFS,
 }
-_NEEDS_ORDER = {DAG, DAG_SKIP}
 _RESULTS_AT_ONCE = 1 << 20
-
-
-class Routed(NamedTuple):
-    """Event e reached nodes[offsets[e] : offsets[e + 1]], ascending numbers; CALLS and the rest name the counters."""
-
-    offsets: Int64s
-    nodes: Int32s
-    counters: npt.NDArray[np.int64]
-
-    def of(self, event: int) -> Int32s:
-        """The nodes that one event reached."""
-        return self.nodes[self.offsets[event] : self.offsets[event + 1]]
-
-    @property
-    def tested(self) -> int:
-        """How many predicates of nodes and edges were evaluated."""
-        return int(self.counters[:, [TESTED, EDGE_TESTED]].sum())
-
-    @property
-    def held(self) -> int:
-        """How many of them accepted their event."""
-        return int(self.counters[:, HELD].sum())
 
 
 class SeedExchange:
@@ -1038,40 +962,33 @@ class SeedExchange:
 
     def route(self, job: Job, starts: Int32s, algorithm: str) -> Routed:
         """Routes every event of a job from the node beside it; -1 routes it nowhere."""
-        chosen = self._choice(algorithm)
-        ids = np.where(starts < 0, -1, self.numbered.ids[starts]).astype(np.int32)
-        sets = make_sets(len(self.numbered.ids))
-        return self._renumber(_run(Task(self.numbered.graph, self.index, job, sets), chosen, fixed(ids)))
-
-    def _choice(self, algorithm: str) -> int:
         chosen = ALGORITHMS.get(algorithm)
         if chosen is None:
             fix = f"write one of {', '.join(ALGORITHMS)}"
             raise UsageError("HG-045", f"no algorithm is called {algorithm!r}", fix=fix)
-        if chosen in _NEEDS_ORDER and self.cyclic:
+        if chosen in (DAG, DAG_SKIP) and self.cyclic:
             message = f"the exchange has cycles, and {algorithm} needs its nodes in topological order"
             raise UsageError("HG-066", message, fix="use general or scc-skip")
-        return chosen
-
-    def _renumber(self, found: Deliveries) -> Routed:
-        """From ids to the exchange's numbers, in ascending order within each event."""
+        ids = np.where(starts < 0, -1, self.numbered.ids[starts]).astype(np.int32)
+        sets = make_sets(len(self.numbered.ids))
+        found = _run(Task(self.numbered.graph, self.index, job, sets), chosen, fixed(ids))
         if self._same:
-            return Routed(*found)
-        numbers = self.numbered.numbers[found.ids]
+            return found
+        numbers = self.numbered.numbers[found.nodes]
         event = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))
-        return Routed(found.offsets, numbers[np.lexsort((numbers, event))].astype(np.int32), found.counters)
+        return found._replace(nodes=numbers[np.lexsort((numbers, event))].astype(np.int32))
 
 
-def _run(task: Task, algorithm: int, starts: Int32s) -> Deliveries:
+def _run(task: Task, algorithm: int, starts: Int32s) -> Routed:
     """As many events at a time as there is room for the results of."""
     events = fixed(np.arange(len(starts)))
     room = np.empty(max(len(task.graph.expressions), _RESULTS_AT_ONCE), np.int32)
     offsets, counters = np.zeros(len(starts) + 1, np.int64), np.empty((len(starts), COUNTERS), np.int64)
     parts, done = [room[:0]], 0
     while done < len(starts):
-        part = Deliveries(np.zeros(len(starts) - done + 1, np.int64), room, counters[done:])
+        part = Routed(np.zeros(len(starts) - done + 1, np.int64), room, counters[done:])
         count = route_events(task, algorithm, events[done:], starts[done:], part)
         parts.append(room[: part.offsets[count]].copy())
         offsets[done + 1 : done + count + 1] = offsets[done] + part.offsets[1 : count + 1]
         done += count
-    return Deliveries(offsets, np.concatenate(parts), counters)
+    return Routed(offsets, np.concatenate(parts), counters)

@@ -134,20 +134,22 @@ class BruteForce:
         else:
             self._graph.remove(triple)
             self._present.discard(triple)
-        return self._scan()
-
-    def matches(self, id: str) -> set[Values]:
-        return set().union(*(asked.standing for asked in self._queries if asked.id == id))
-
-    def _scan(self) -> PaperChanges:
         changes = nothing()
         for asked in self._queries:
             after = self._answer(asked)
             if after != asked.standing:
-                _note(changes, asked, after)
+                changes.gained.extend(PaperMatch(asked.id, values) for values in after - asked.standing)
+                changes.lost.extend(PaperMatch(asked.id, values) for values in asked.standing - after)
+                if not asked.standing:
+                    changes.rose.append(asked.id)
+                elif not after:
+                    changes.fell.append(asked.id)
                 asked.standing = after
         self.tried += len(self._queries)
         return changes
+
+    def matches(self, id: str) -> set[Values]:
+        return set().union(*(asked.standing for asked in self._queries if asked.id == id))
 
     def _answer(self, asked: _Asked) -> frozenset[Values]:
         if asked.edges is not None:
@@ -155,15 +157,6 @@ class BruteForce:
         order = asked.plan.query.variables
         found = asked.plan.solutions(world(self._graph))
         return frozenset(tuple(solution[name] for name in order) for solution in found)
-
-
-def _note(changes: PaperChanges, asked: _Asked, after: frozenset[Values]) -> None:
-    changes.gained.extend(PaperMatch(asked.id, values) for values in after - asked.standing)
-    changes.lost.extend(PaperMatch(asked.id, values) for values in asked.standing - after)
-    if not asked.standing:
-        changes.rose.append(asked.id)
-    elif not after:
-        changes.fell.append(asked.id)
 
 
 # --- INV --------------------------------------------------------------------------------------------------------
@@ -241,33 +234,25 @@ class Inv:
         self.touched += len(touched)
         if op == ADD:
             self._graph.add(triple)
-            _rise(changes, touched, self._table)
+            for id in touched:
+                row = self._table[id]
+                row.matched += 1
+                if row.matched == row.pairs:
+                    changes.gained.append(PaperMatch(id, ()))
+                    changes.rose.append(id)
         else:
             self._graph.remove(triple)
-            _fall(changes, touched, self._table)
+            for id in touched:
+                row = self._table[id]
+                if row.matched == row.pairs:
+                    changes.lost.append(PaperMatch(id, ()))
+                    changes.fell.append(id)
+                row.matched -= 1
         return changes
 
     def matches(self, id: str) -> set[Values]:
         row = self._table.get(id)
         return {()} if row is not None and row.matched == row.pairs else set()
-
-
-def _rise(changes: PaperChanges, touched: Iterable[str], table: dict[str, Row]) -> None:
-    for id in touched:
-        row = table[id]
-        row.matched += 1
-        if row.matched == row.pairs:
-            changes.gained.append(PaperMatch(id, ()))
-            changes.rose.append(id)
-
-
-def _fall(changes: PaperChanges, touched: Iterable[str], table: dict[str, Row]) -> None:
-    for id in touched:
-        row = table[id]
-        if row.matched == row.pairs:
-            changes.lost.append(PaperMatch(id, ()))
-            changes.fell.append(id)
-        row.matched -= 1
 
 
 # --- BF and INV over numbers ------------------------------------------------------------------------------------

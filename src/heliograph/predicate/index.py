@@ -440,15 +440,8 @@ _COLUMN = "attributes"
 _FIX = "give a mapping of attributes, JSON texts, several of these, or an Arrow column"
 
 
-class EventTexts(NamedTuple):
-    """A text for each event, null where it was refused."""
-
-    column: pa.Array[Any]
-    rejected: dict[int, Rejected]
-
-
-def read_texts(events: Any) -> EventTexts:
-    """The events in order; one that cannot be written as JSON is refused by its position."""
+def read_texts(events: Any) -> tuple[pa.Array[Any], dict[int, Rejected]]:
+    """A text for each event, in order; one that cannot be written as JSON is null, and refused by its position."""
     if isinstance(events, pa.Table | pa.RecordBatch):
         if _COLUMN not in events.schema.names:
             raise TableError("HG-202", f"events without {_COLUMN!r}", fix=f"add the column {_COLUMN!r}")
@@ -456,26 +449,21 @@ def read_texts(events: Any) -> EventTexts:
     if isinstance(events, pa.ChunkedArray):
         events = events.combine_chunks()
     if isinstance(events, pa.Array):
-        return _coerced(coerce_array(CellKind.JSON, events)) if not _is_text(events) else EventTexts(events, {})
-    if isinstance(events, Mapping | str):
-        events = [events]
-    if not isinstance(events, Iterable) or isinstance(events, bytes | os.PathLike):
-        raise UsageError("HG-024", f"{type(events).__name__} given as events", fix=_FIX)
-    return _coerced(coerce_values(CellKind.JSON, list(events)))
-
-
-def _is_text(column: pa.Array[Any]) -> bool:
-    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-
-
-def _coerced(coerced: Any) -> EventTexts:
-    return EventTexts(coerced.array, {bad.row: _refused(bad) for bad in coerced.bad})
-
-
-def _refused(bad: Any) -> Rejected:
-    position = str(bad.row + 1)
-    error = TableError("HG-204", f"{str(bad.value)[:60]} as event", place=Place(item=position), fix=bad.expected)
-    return Rejected.of(error, item=position)
+        if pa.types.is_string(events.type) or pa.types.is_large_string(events.type):
+            return events, {}
+        coerced: Any = coerce_array(CellKind.JSON, events)
+    else:
+        if isinstance(events, Mapping | str):
+            events = [events]
+        if not isinstance(events, Iterable) or isinstance(events, bytes | os.PathLike):
+            raise UsageError("HG-024", f"{type(events).__name__} given as events", fix=_FIX)
+        coerced = coerce_values(CellKind.JSON, list(events))
+    refused = {}
+    for bad in coerced.bad:
+        place = _position(bad.row)
+        error = TableError("HG-204", f"{str(bad.value)[:60]} as event", place=place, fix=bad.expected)
+        refused[bad.row] = Rejected.of(error, item=place.item)
+    return coerced.array, refused
 
 
 # --- what events matched, as numbers; ids are made into texts when they are looked at ---------------------------------

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 from numba import float64, from_dtype, int32, int64, uint8, uint64
 
-from heliograph.compiled.arrays import array, named, rows
+from heliograph.compiled.arrays import array, named, rows, upper_product
 from heliograph.compiled.compile import kernel
+from heliograph.compiled.hashmap import FREE, SAME, mixed, search
+from heliograph.compiled.hashmap import OTHER as ANOTHER
 from heliograph.predicate import layout as at
 from heliograph.predicate.layout import (
     FALSE,
@@ -46,8 +48,8 @@ from heliograph.vocabulary.kernels import step
 # --- Numba's types of what `layout` declares --------------------------------------------------------------------------
 
 INT32S, INT64S, FLOATS, BYTES, MASKS = (array(dtype) for dtype in (int32, int64, float64, uint8, uint64))
-NEW_INT32S, NEW_INT64S, NEW_FLOATS, NEW_BYTES, NEW_MASKS = (
-    array(dtype, writable=True) for dtype in (int32, int64, float64, uint8, uint64)
+NEW_INT32S, NEW_INT64S, NEW_FLOATS, NEW_BYTES = (
+    array(dtype, writable=True) for dtype in (int32, int64, float64, uint8)
 )
 
 
@@ -133,7 +135,7 @@ _LOWEST, _HIGHEST = -300, 288  # powers of ten; beyond them 19 digits may be sub
 _DIGITS = 19
 _BITS = 53
 _EXACT = np.uint64(1 << _BITS)
-_TEN, _32, _LOW_32 = np.uint64(10), np.uint64(32), np.uint64(0xFFFFFFFF)
+_TEN = np.uint64(10)
 _CLOSE = np.uint64(0x1FF)  # the bits of the upper half that are rounded away
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TENS = np.array([10.0**power for power in range(23)])
@@ -151,17 +153,6 @@ def _leading_bits(power: int) -> int:
 _FIVES = [_leading_bits(power) for power in range(_LOWEST, _HIGHEST + 1)]
 _UPPER = np.array([bits >> 64 for bits in _FIVES], np.uint64)
 _LOWER = np.array([bits & (1 << 64) - 1 for bits in _FIVES], np.uint64)
-
-
-@kernel()
-def _product(left: Any, right: Any) -> Any:
-    """The upper and lower 64 bits of a product of two numbers of 64 bits."""
-    left_high, left_low = left >> _32, left & _LOW_32
-    right_high, right_low = right >> _32, right & _LOW_32
-    low, middle, other = left_low * right_low, left_high * right_low, left_low * right_high
-    carried = (low >> _32) + (middle & _LOW_32) + (other & _LOW_32)
-    high = left_high * right_high + (middle >> _32) + (other >> _32) + (carried >> _32)
-    return high, (carried << _32) | (low & _LOW_32)
 
 
 @kernel()
@@ -185,9 +176,9 @@ def nearest(digits: Any, power: int) -> Any:
         return -1.0
     shift = _leading_zeros(digits)
     digits <<= np.uint64(shift)
-    high, low = _product(digits, _UPPER[power - _LOWEST])
+    high, low = upper_product(digits, _UPPER[power - _LOWEST]), digits * _UPPER[power - _LOWEST]
     if high & _CLOSE == _CLOSE:
-        more, _ = _product(digits, _LOWER[power - _LOWEST])
+        more = upper_product(digits, _LOWER[power - _LOWEST])
         low += more
         if low < more:
             high += _ONE
@@ -518,33 +509,44 @@ def _is(offsets: Int64s, stored: Bytes, number: Any, text: Bytes, begin: int, en
     return offsets[number + 1] - start == end - begin and same_bytes(text, begin, stored, start, end - begin)
 
 
+@kernel(inline=True)
+def _name_at(names: Names, slot: Any, wanted: Any) -> Any:
+    number = names.name_slots[slot]
+    if number < 0 or number >= len(names.name_attributes):
+        return FREE
+    text, begin, end = wanted
+    return SAME if _is(names.name_offsets, names.name_bytes, number, text, begin, end) else ANOTHER
+
+
+@kernel(inline=True)
+def _word_at(names: Names, slot: Any, wanted: Any) -> Any:
+    number = names.word_slots[slot]
+    if number < 0 or number >= len(names.word_attributes):
+        return FREE
+    attribute, text, begin, end = wanted
+    same = names.word_attributes[number] == attribute and _is(
+        names.word_offsets, names.word_bytes, number, text, begin, end
+    )
+    return SAME if same else ANOTHER
+
+
+_search_names, _search_words = search(_name_at), search(_word_at)
+
+
 @kernel()
 def find_name(names: Names, text: Bytes, begin: int, end: int) -> Any:
     """The number of a first name, or -1."""
-    slots, count = names.name_slots, len(names.name_attributes)
-    mask = np.uint64(len(slots) - 1)
-    slot = _hash(NAME_HEAD, text, begin, end, names.key) & mask
-    while 0 <= slots[slot] < count:
-        if _is(names.name_offsets, names.name_bytes, slots[slot], text, begin, end):
-            return np.int64(slots[slot])
-        slot = (slot + _ONE) & mask
-    return np.int64(-1)
+    hashed = _hash(NAME_HEAD, text, begin, end, names.key)
+    number = names.name_slots[_search_names(names, len(names.name_slots), hashed, (text, begin, end))]
+    return np.int64(number) if number < len(names.name_attributes) else np.int64(-1)
 
 
 @kernel()
 def find_word(names: Names, attribute: Any, text: Bytes, begin: int, end: int) -> Any:
     """The number of a string constant of one attribute, or -1."""
-    slots, count = names.word_slots, len(names.word_attributes)
-    mask = np.uint64(len(slots) - 1)
-    slot = _hash(attribute + 1, text, begin, end, names.key) & mask
-    while 0 <= slots[slot] < count:
-        number = slots[slot]
-        if names.word_attributes[number] == attribute and _is(
-            names.word_offsets, names.word_bytes, number, text, begin, end
-        ):
-            return number
-        slot = (slot + _ONE) & mask
-    return np.int32(-1)
+    hashed = _hash(attribute + 1, text, begin, end, names.key)
+    number = names.word_slots[_search_words(names, len(names.word_slots), hashed, (attribute, text, begin, end))]
+    return number if number < len(names.word_attributes) else np.int32(-1)
 
 
 # --- JSON objects to the cells of the attributes that are known, a whole column of them at a time ---------------------
@@ -1371,8 +1373,6 @@ def ask_facts(job: Job, expression: Any, asked: Any) -> Any:
 
 # --- the code of `Programs` to facts code, expression by expression, as far as it fits the form -----------------------
 
-_FIRST = np.uint64(0x9E3779B97F4A7C15)
-_SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
 _WHOLE = 2.0**53  # makes an integer of any float's fraction
 
 
@@ -1581,18 +1581,25 @@ def _equal_fact(number: Any, attribute: Any, into: Translation) -> Any:
     return np.int64(into.coded.equal_facts[bound])
 
 
+@kernel(inline=True)
+def _bound_at(into: Translation, slot: Any, wanted: Any) -> Any:
+    known = into.bound_slots[slot]
+    if known < 0:
+        return FREE
+    number, attribute = wanted
+    same = into.coded.bounds[known] == number and into.coded.bound_attributes[known] == attribute
+    return SAME if same else ANOTHER
+
+
+_search_bounds = search(_bound_at)
+
+
 @kernel()
 def _slot(number: Any, attribute: Any, into: Translation) -> Any:
     """Where a bound is, or would be."""
-    mask = np.int64(len(into.bound_slots) - 1)
     fraction, exponent = math.frexp(number)
-    mixed = np.uint64(np.int64(fraction * _WHOLE) + exponent) * _FIRST ^ np.uint64(attribute + 1) * _SECOND
-    slot = np.int64(mixed >> _32) & mask
-    while True:
-        known = into.bound_slots[slot]
-        if known < 0 or (into.coded.bounds[known] == number and into.coded.bound_attributes[known] == attribute):
-            return slot
-        slot = (slot + 1) & mask
+    key = mixed(np.uint64(np.int64(fraction * _WHOLE) + exponent), np.uint64(attribute + 1))
+    return _search_bounds(into, len(into.bound_slots), key, (number, attribute))
 
 
 @kernel((_TRANSLATION,))

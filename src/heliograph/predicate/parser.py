@@ -7,13 +7,12 @@ parsed once.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from heliograph.errors import Place, PredicateError, underline
+from heliograph.predicate import form
 from heliograph.predicate.evaluate import Attributes, ends_in_escape, evaluate
 from heliograph.predicate.form import (
     ACCEPT,
@@ -96,7 +95,7 @@ _FOREIGN = {
     "~": ("a regular expression match", "write LIKE with % and _"),
     ";": ("a second statement (;)", "give one condition, without a semicolon"),
     **dict.fromkeys("?:$@", ("a parameter", "write the constant itself")),
-    "[": ("a subscript or bracketed name", "a comparison with a list already asks for one of its elements"),
+    "[": ("a subscript or bracketed name", _LIST),
     "{": ("a template or struct", "write the constant itself"),
     "`": ("a name in backticks", 'write names with blanks in double quotes: "a b"'),
 }
@@ -212,12 +211,12 @@ _INSTEAD = {
     "SELECT": ("a sub-query (SELECT)", "list the values: x IN ('a', 'b')"),
     "WITH": ("a sub-query (WITH)", "list the values: x IN ('a', 'b')"),
     "VALUES": ("VALUES", "list the values: x IN ('a', 'b')"),
-    "EXISTS": ("a sub-query (EXISTS)", "a comparison with a list already asks for one of its elements"),
+    "EXISTS": ("a sub-query (EXISTS)", _LIST),
     "CASE": ("CASE", "write the cases as (a AND b) OR (NOT a AND c)"),
     "INTERVAL": ("INTERVAL", _COMPUTE),
     "DISTINCT": ("DISTINCT", _ALONE),
-    "ANY": ("ANY", "a comparison with a list already asks for one of its elements; join several with OR"),
-    "SOME": ("SOME", "a comparison with a list already asks for one of its elements; join several with OR"),
+    "ANY": ("ANY", f"{_LIST}; join several with OR"),
+    "SOME": ("SOME", f"{_LIST}; join several with OR"),
     "ALL": ("ALL", "write NOT (x <> v): no element differs"),
 }
 
@@ -688,13 +687,19 @@ class PredicateShapes:
 
 
 class _Text(str):
-    """A slot for a string; it reads as the constant's number."""
+    """A slot for a string: the number of the constant, written as what fills it."""
+
+    def __repr__(self) -> str:
+        return f"values[{self}]"
 
 
 class _Number(int):
-    """A slot for a number: the constant's number, and the sign before it."""
+    """A slot for a number, likewise, with the sign before it."""
 
     sign: int
+
+    def __repr__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}values[{int(self)}]"
 
 
 class _Unshareable(Exception):
@@ -725,63 +730,19 @@ class _TemplateParser(Parser):
 
 
 def _template(text: str, literals: list[str]) -> Fill | None:
-    """A function from constants to the form; None where the shape cannot be shared."""
+    """A function from constants to the form; None where the shape cannot be shared.
+
+    It is the form with slots as Python writes it: made of our own classes and of literals, whatever the text was.
+    """
     try:
         tokens = tokenize(text)
         if [token.text for token in tokens if token.kind in ("number", "string")] != literals:
             return None
-        return _filler(_TemplateParser(text, tokens).parse())
-    except (PredicateError, _Unshareable):
+        written = repr(_TemplateParser(text, tokens).parse())
+        fill: Fill = eval(f"lambda values: {written}", vars(form))
+    except (PredicateError, _Unshareable, SyntaxError, RecursionError):  # nested deeper than Python reads
         return None
-
-
-def _filler(part: Any) -> Fill:
-    """A function that rebuilds a part of the template with the constants in their slots."""
-    if isinstance(part, _Text):
-        return operator.itemgetter(int(part))
-    if isinstance(part, _Number):
-        return operator.itemgetter(int(part)) if part.sign > 0 else _negated(int(part))
-    if isinstance(part, tuple) and _has_slot(part):
-        return _tuple_filler(part)
-    if is_dataclass(part) and _has_slot(part):
-        return _node_filler(part)
-    return lambda _: part
-
-
-def _has_slot(part: Any) -> bool:
-    if isinstance(part, tuple):
-        return any(map(_has_slot, part))
-    if is_dataclass(part):
-        return any(_has_slot(getattr(part, entry.name)) for entry in fields(part))
-    return isinstance(part, _Text | _Number)
-
-
-def _negated(number: int) -> Fill:
-    return lambda values: -values[number]
-
-
-def _tuple_filler(parts: tuple[Any, ...]) -> Fill:
-    if len(parts) > 1 and all(isinstance(part, _Text) or getattr(part, "sign", -1) > 0 for part in parts):
-        return operator.itemgetter(*map(int, parts))
-    fillers = [_filler(part) for part in parts]
-    return lambda values: tuple([fill(values) for fill in fillers])
-
-
-def _node_filler(node: Any) -> Fill:
-    """Most nodes have one part with slots: the last of a comparison, the second of IN, the only one of AND and OR."""
-    kind = type(node)
-    parts = [getattr(node, entry.name) for entry in fields(node)]
-    fillers = [_filler(part) for part in parts]
-    if [_has_slot(part) for part in parts] == [False, False, True]:
-        first, second, fill = parts[0], parts[1], fillers[2]
-        return lambda values: kind(first, second, fill(values))
-    if [_has_slot(part) for part in parts] == [False, True]:
-        first, fill = parts[0], fillers[1]
-        return lambda values: kind(first, fill(values))
-    if len(parts) == 1:
-        fill = fillers[0]
-        return lambda values: kind(fill(values))
-    return lambda values: kind(*[fill(values) for fill in fillers])
+    return fill
 
 
 def _values(literals: list[str]) -> list[str | int | float] | None:

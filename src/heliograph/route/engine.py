@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, NamedTuple, Self, TypeVar, Unpack
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from heliograph.errors import (
+    FAILED,
     HeliographError,
     Place,
     PublicationError,
@@ -26,8 +29,10 @@ from heliograph.errors import (
     UsageError,
     own_failure,
 )
+from heliograph.io.coerce import Array
 from heliograph.io.tables import as_table, is_single
 from heliograph.model import (
+    NOTIFICATIONS_SCHEMA,
     Explanation,
     Notification,
     Notifications,
@@ -38,18 +43,30 @@ from heliograph.model import (
     counted,
 )
 from heliograph.predicate.compile import TargetingFailed
-from heliograph.route.events import Events, read_events
+from heliograph.predicate.layout import Int32s
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.explain import explain_route
-from heliograph.route.read import Event, RowRefusal, read_edges, read_nodes
-from heliograph.route.report import FEW, few_notifications, notifications, walk_alone
+from heliograph.route.numbering import strings
+from heliograph.route.read import (
+    EDGE_COST,
+    UNKNOWN_PUBLISHER,
+    EdgeRows,
+    Event,
+    Events,
+    RowRefusal,
+    read_edges,
+    read_events,
+    read_nodes,
+    unknown_publisher,
+)
 from heliograph.route.save import load_exchange, save_exchange
-from heliograph.route.strategy import Choices, RouteOptions, Strategy, check_match, strategy
+from heliograph.route.strategy import Choices, Reached, RouteOptions, Strategy, check_match, reach_alone, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 
-UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
 _PLAIN, _NOTHING = RouteOptions(), Rejections()
+_AT_ONCE = 16  # notifications of one event that are made at once, without columns
+pc: Any = pyarrow.compute
 
 
 class Route:
@@ -130,40 +147,38 @@ class Route:
     # --- events -------------------------------------------------------------------------------------------------
 
     def publish(self, events: Any, **options: Unpack[Choices]) -> Notifications:
-        """Which nodes each event reaches. Options: paths, rank, limit, subscribers_only, hops."""
+        """Which nodes each event reaches. Options: paths, rank, limit, subscribers_only, hops.
+
+        The path of events: encode → reach → report. Targeting that raises is put aside and reported, and the events are
+        routed again.
+        """
         chosen = RouteOptions(**options) if options else _PLAIN
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
         failed: list[Rejected] = []
-        result, stats = self._asking(failed, self._routed, read, chosen, failed, started)
-        with self._lock:
-            self._total += stats
-        return result
-
-    def _routed(
-        self, version: Version, read: Events, options: RouteOptions, failed: list[Rejected], started: int
-    ) -> tuple[Notifications, Stats]:
-        """The path of events through one version: encode → reach → report."""
-        way = self._strategy
-        if read.one is None and not options.alone and way.encodes(version):
-            read.cells(version)  # now, in the one pass over their texts that also finds out which are good
-        starts = read.starts(version)
+        while True:
+            version = self._exchange.hold()
+            try:
+                if read.one is None and not chosen.alone and self._strategy.encodes(version):
+                    read.cells(version)  # now, in the one pass over their texts that also finds out which are good
+                starts = read.starts(version)
+                parsed = time.perf_counter_ns()
+                if chosen.alone:
+                    found = reach_alone(self._strategy, version, read, chosen)
+                else:
+                    found = self._strategy.reach(version, read, chosen.subscribers_only)
+                    if chosen.limit is not None:
+                        found = found.limited(chosen.limit)
+                break
+            except TargetingFailed as failure:
+                failed += self._put_aside(version, failure)
+            finally:
+                self._exchange.release(version)
         rejected = _NOTHING
         if read.one is None or starts[0] < 0 or failed:
-            unknown = np.flatnonzero(starts < 0).tolist()
-            rejected = Rejections([*read.rejected, *(_unknown(read, row) for row in unknown), *failed])
-        parsed = time.perf_counter_ns()
-        evidence: list[str] | None = None
-        if options.alone:
-            found, cut, shown = walk_alone(way, version, read, options)
-            evidence = shown if options.evidence else None
-        else:
-            found, cut = way.reach(version, read, options.subscribers_only), 0
-            if options.limit is not None:
-                whole, found = len(found.nodes), found.cut(options.limit)
-                cut = whole - len(found.nodes)
-        nodes = found.nodes
-        size = len(nodes)
+            unknown = [read.unknown(row) for row in np.flatnonzero(starts < 0).tolist()]
+            rejected = Rejections([*read.rejected, *unknown, *failed])
+        size = len(found.nodes)
         stats = Stats(
             subscriptions=version.size,
             publications=len(starts),
@@ -171,37 +186,17 @@ class Route:
             candidates=found.candidates,
             verified=found.verified,
             rejected=0 if rejected is _NOTHING else len(rejected),
-            complete=cut == 0,
-            truncated=cut,
+            complete=found.cut == 0,
+            truncated=found.cut,
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-
-        def table() -> pa.Table:
-            return notifications(version, read, nodes, found.events(), evidence)
-
-        if read.one is not None and size <= FEW and evidence is None:
-            return Notifications(few_notifications(version, read.one[0], nodes), rejected, stats), stats
-        return Notifications.of_columns(table, size, rejected, stats), stats
-
-    def _asking(self, failed: list[Rejected], work: Callable[..., Answer], *what: Any) -> Answer:
-        """What some work makes of the present version. Targeting that raises is put aside, and the work done again.
-
-        What was put aside is added to `failed`.
-        """
-        before: list[int] | None = None
-        while True:
-            version = self._exchange.hold()
-            try:
-                return work(version, *what)
-            except TargetingFailed as failure:
-                named, now = self._put_aside(version, failure), sorted(failure.failures)
-                if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
-                    raise next(iter(failure.failures.values())) from failure
-                before = now
-            finally:
-                self._exchange.release(version)
-            failed += named
+        with self._lock:
+            self._total += stats
+        if read.one is not None and size <= _AT_ONCE and found.evidence is None:
+            id, names = read.one[0], version.arrays.names.few(found.nodes)
+            return Notifications([Notification(name, None, id, "route", "+") for name in names], rejected, stats)
+        return Notifications.of_columns(lambda: _notifications(version, read, found), size, rejected, stats)
 
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
         """Nodes and edges that failed accept nothing from now on. Reports each."""
@@ -217,6 +212,23 @@ class Route:
             Rejected.of(own_failure(what, failure.failures[number], until="replaced or removed"), item=item)
             for what, item, number in names
         ]
+
+    def _retried(self, failed: list[Rejected], work: Callable[[Version], Answer]) -> Answer:
+        """What some work makes of the present version. Targeting that raises is put aside, and the work done again.
+
+        What was put aside is added to `failed`.
+        """
+        before: list[int] | None = None
+        while True:
+            with self._exchange.reading() as version:
+                try:
+                    return work(version)
+                except TargetingFailed as failure:
+                    named, now = self._put_aside(version, failure), sorted(failure.failures)
+                    if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
+                        raise next(iter(failure.failures.values())) from failure
+                    before = now
+                    failed += named
 
     def route(self, publisher: str, attributes: Any, **options: Unpack[Choices]) -> Notifications:
         """Which nodes one event reaches; its event_id is `event`."""
@@ -248,7 +260,7 @@ class Route:
     def explain(self, node_id: str, event: Any) -> Explanation:
         """The path by which an event reaches a node, or what stops it."""
         read = read_events(event, self.match is not None)
-        return self._asking([], lambda version: explain_route(version, self._one_event(version, read), node_id))
+        return self._retried([], lambda version: explain_route(version, self._one_event(version, read), node_id))
 
     def _one_event(self, version: Version, read: Events) -> Event:
         """The first event; raises what is wrong with it."""
@@ -262,7 +274,7 @@ class Route:
             raise UsageError("HG-067", message, fix="give one, or publish them all")
         event = read.event(0)
         if version.number(event.publisher) < 0:
-            raise _unknown_publisher(event.id, event.publisher)
+            raise unknown_publisher(event.id, event.publisher)
         return event
 
     def what_if(self, changes: Any, events: Any, *, subscribers_only: bool = False) -> pa.Table:
@@ -287,7 +299,7 @@ class Route:
                 read.cells(version)
             return compare_versions(version, changes, read, self._strategy, subscribers_only)
 
-        found = self._asking(failed, work)
+        found = self._retried(failed, work)
         spent, refused = time.perf_counter_ns() - parsed, found.stats.rejected + len(failed)
         stats = replace(found.stats, rejected=refused, parse_ns=parsed - started, match_ns=spent)
         return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)
@@ -307,6 +319,13 @@ class Route:
 
     def __repr__(self) -> str:
         return f"Route({counted(len(self), 'node')})"
+
+    def subscriptions(self) -> dict[str, str | None]:
+        """The targeting of each node, by id."""
+        with self._exchange.reading() as version:
+            numbers = version.node_numbers()
+            texts = version.arrays.texts.take(version.records_of(numbers))
+            return dict(zip(version.names(numbers).to_pylist(), texts.to_pylist(), strict=True))
 
     def stats(self) -> Stats:
         """The sum over all calls so far; `subscriptions` are the nodes now."""
@@ -331,15 +350,20 @@ class Route:
         return engine
 
 
-def _unknown(read: Events, row: int) -> Rejected:
-    id, publisher = read.ids[row].as_py(), read.publishers[row].as_py()
-    return Rejected.of(_unknown_publisher(id, publisher), read.source, id)
-
-
-def _unknown_publisher(id: str, publisher: str) -> PublicationError:
-    message = f"the publisher {publisher!r} is neither a node nor an end of an edge"
-    fix = "add it to the nodes, or check its name"
-    return PublicationError(UNKNOWN_PUBLISHER, message, place=Place(item=id), fix=fix)
+def _notifications(version: Version, events: Events, found: Reached) -> pa.Table:
+    """The table of nodes that the events reached: event by event, in the order of reporting or, ranked, by cost and
+    then by id."""
+    size, text = len(found.nodes), pa.string()
+    columns = [
+        version.names(found.nodes),
+        pa.nulls(size, text),
+        events.ids.take(found.events()),
+        pa.repeat("route", size),
+        pa.repeat("+", size),
+        pa.nulls(size, pa.timestamp("us", tz="UTC")),
+        pa.nulls(size, text) if found.evidence is None else pa.array(found.evidence, text),
+    ]
+    return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
 
 
 def _names(ids: Any) -> list[str]:
@@ -378,3 +402,85 @@ def _receipt(single: bool, accepted: int, unread: list[Rejected], refusals: list
     if single and (unread or refusals):
         raise refusals[0].error if refusals else TableError(unread[0].code, unread[0].message)
     return Receipt(accepted, Rejections([*unread, *(refusal.rejected for refusal in refusals)]))
+
+
+# --- shares of an exchange, as [B] divides one among machines: all that passes events on, and a part of the ends ------
+#
+# The law: what the shares report together is what the whole reports, each node once. A node with outgoing edges is in
+# every share, since paths to anywhere may lead through it; a node without any, which is where most of an exchange
+# lies, is in one share alone, its home, with the edges that lead to it. Every node is reported, and every event of an
+# unknown publisher refused, by its home. Only a limit of results cannot be kept by shares that know nothing of one
+# another.
+
+
+def home(id: str | None, shares: int) -> int:
+    """The share that reports a node, or an event."""
+    return crc32((id or "").encode("utf-8", "surrogatepass")) % shares
+
+
+def homes(ids: Array, shares: int) -> Int32s:
+    """The home of each id."""
+    several: list[Any] = ids.to_pylist()
+    return np.array([home(id, shares) for id in several], np.int32)
+
+
+def share_of(version: Version, number: int, shares: int) -> Exchange:
+    """An exchange of its own with one share of a version.
+
+    A node that loses its last outgoing edge gets one to itself, which lets nothing pass: it is still no end.
+    """
+    passing, numbers = _passing(version), version.node_numbers()
+    ends = version.names(numbers[~passing[numbers]])
+    copy = Exchange.of_version(version)
+    copy.drop_nodes(strings(ends.filter(pa.array(homes(ends, shares) != number))))
+    copy.wait()
+    with copy.reading() as left:
+        kept = _passing(left)
+        bare = [id for id in strings(version.names(numbers[passing[numbers]])) if not kept[left.number(id)]]
+    ids, texts = pa.array(bare, pa.string()), pa.array(["FALSE"] * len(bare), pa.string())
+    copy.put_edges(EdgeRows(ids, ids, None, texts, np.full(len(bare), EDGE_COST)))
+    return copy
+
+
+def _passing(version: Version) -> Any:
+    """Which nodes have outgoing edges, by number."""
+    found = np.zeros(version.graph.node_count, np.bool_)
+    found[version.graph.sources[version.edge_numbers()]] = True
+    return found
+
+
+class Share(NamedTuple):
+    """One share, opened. `others` are the nodes that are here too but that another share reports."""
+
+    engine: Route
+    number: int
+    shares: int
+    others: Array
+
+    @classmethod
+    def of(cls, engine: Route, number: int, shares: int) -> Self:
+        with engine.reading() as version:
+            names = version.names(np.flatnonzero(_passing(version)).astype(np.int32))
+        return cls(engine, number, shares, names.filter(pa.array(homes(names, shares) != number)))
+
+    def publish(self, events: pa.Table, **options: Unpack[Choices]) -> Notifications:
+        """What this share reports of some events; the first one counts them."""
+        found = self.engine.publish(events, **options)
+        rows = found.table.filter(pc.invert(pc.is_in(found.table["subscription_id"], value_set=self.others)))
+        rejected = Rejections(entry for entry in found.refused if self._reports(entry, events))
+        stats = replace(
+            found.stats,
+            publications=0 if self.number else found.stats.publications,
+            notifications=rows.num_rows,
+            rejected=rejected.total,
+        )
+        return Notifications.of_columns(lambda: rows, rows.num_rows, rejected, stats)
+
+    def _reports(self, entry: Rejected, events: pa.Table) -> bool:
+        """Whether this share reports it. Others may lack a publisher that ends nowhere; only its home knows."""
+        if entry.code == FAILED:  # by each share that has it: an edge has no home
+            return True
+        subject = entry.item
+        if entry.code == UNKNOWN_PUBLISHER:
+            subject = events["publisher"][pc.index(events["event_id"], entry.item).as_py()].as_py()
+        return home(subject, self.shares) == self.number

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,7 @@ from heliograph.route.layout import (
     TARGET,
     ExchangeGraph,
 )
-from heliograph.route.numbering import Ids, NumberedValues, number_nodes, strings
+from heliograph.route.numbering import Ids, NumberedValues, inverse, number_nodes, strings
 from heliograph.route.read import (
     LABELS_TYPE,
     NO_LABELS,
@@ -358,14 +358,6 @@ class Version:
             rows = graph.edges[first:last].tolist()
             found += [edge for edge, row in enumerate(rows, first) if row[BORN] <= version < row[EDGE_DIED]]
         return found
-
-    def into_numbers(self, number: int) -> list[int]:
-        """The edges that lead to a node; none to -1."""
-        graph, version = self.graph, self.graph.version
-        spans = _spans(graph.nodes, graph.blocks, number, IN_BEGIN)
-        entries = [edge for first, last in spans for edge in graph.entries[first:last].tolist() if edge >= 0]
-        rows = graph.edges[entries].tolist()
-        return [edge for edge, row in zip(entries, rows, strict=True) if row[BORN] <= version < row[EDGE_DIED]]
 
     def between_numbers(self, source: int, target: int) -> list[int]:
         """The parallel edges from one node to another."""
@@ -713,7 +705,7 @@ def compact(version: Version) -> Compacted:
     position[reported] = np.arange(len(reported), dtype=np.int32)
     sources, targets = position[graph.sources[edges]], position[graph.edges[edges, TARGET]]
     components, places = number_nodes(len(reported), sources, targets)
-    number = _inverse(places)
+    number = inverse(places)
     sources, targets, nodes = number[sources], number[targets], reported[places]
     records = version.records_of(nodes)
     targeting, node_codes, edge_codes = _living_expressions(version, records, edges)
@@ -736,7 +728,7 @@ def compact(version: Version) -> Compacted:
     arrays.nodes[:count, COMPONENT_END] = np.searchsorted(components[places], components[places], side="right") - 1
 
     order = np.argsort(sources, kind="stable")
-    moved = _inverse(order)
+    moved = inverse(order)
     lives = np.zeros(links, np.int32), np.full(links, NEVER_DIED)
     arrays.edges[:links] = np.stack((targets[order], edge_codes[order], *lives), axis=1)
     arrays.sources[:links], arrays.serials[:links] = sources[order], order
@@ -762,12 +754,6 @@ def compact(version: Version) -> Compacted:
     renumbered = np.full(len(graph.edges), -1, np.int32)
     renumbered[edges] = moved
     return Compacted(arrays, renumbered)
-
-
-def _inverse(order: Int32s | Int64s) -> Int32s:
-    inverse = np.empty(len(order), np.int32)
-    inverse[order] = np.arange(len(order), dtype=np.int32)
-    return inverse
 
 
 def _living_expressions(version: Version, records: Int32s, edges: Int32s) -> tuple[Targeting, Int32s, Int32s]:
@@ -902,7 +888,7 @@ class Exchange:
         self.swap(self._arrays)
 
     @classmethod
-    def of_version(cls, version: Version) -> Exchange:
+    def of_version(cls, version: Version) -> Self:
         """An exchange of its own that begins as a version. Both compile for one store, so they share `writing`."""
         return cls(arrays=compact(version).arrays)
 
@@ -963,18 +949,16 @@ class Exchange:
 
     # --- changes ------------------------------------------------------------------------------------------------
 
-    def put_nodes(self, nodes: NodeRows | Iterable[Node]) -> None:
+    def put_nodes(self, nodes: NodeRows) -> None:
         """Adds nodes or replaces those of the same id; a refused one never replaces a good one."""
-        parts = [nodes] if isinstance(nodes, NodeRows) else _columns(nodes)
         with self.writing:
-            for rows in (run for part in parts for run in _runs(part)):
+            for rows in _runs(nodes):
                 expressions = node_expressions(rows, self.targeting, self.match)
                 self._change(_put_nodes, rows, expressions)
                 self._compaction.note(self._arrays, "put_nodes", rows, expressions)
 
-    def put_edges(self, edges: EdgeRows | Sequence[Edge]) -> None:
+    def put_edges(self, rows: EdgeRows) -> None:
         """Adds edges; those that they replace go first."""
-        rows = edges if isinstance(edges, EdgeRows) else EdgeRows.of(edges)
         if not len(rows):
             return
         with self.writing:
@@ -991,13 +975,12 @@ class Exchange:
                 self._change(_drop_nodes, numbers)
                 self._compaction.note(self._arrays, "drop_nodes", ids)
 
-    def drop_edges(self, edges: Iterable[Edge | int]) -> None:
+    def drop_edges(self, edges: Sequence[int]) -> None:
         """Removes edges of the latest version, and the ends that nothing else makes known."""
-        several = [edge.number if isinstance(edge, Edge) else edge for edge in edges]
-        if not several:
+        if not edges:
             return
         with self.writing:
-            numbers = np.unique(np.array(several, np.int32))
+            numbers = np.unique(np.array(edges, np.int32))
             self._change(_drop_edges, numbers)
             self._compaction.note(self._arrays, "drop_edges", numbers)
 
@@ -1074,16 +1057,6 @@ class Exchange:
         self._programs = len(arrays.targeting), arrays.targeting.snapshot()
         self._version = 0  # readers of the other arrays have versions of their own, and at most delay `relink`
         self._publish()
-
-
-def _columns(nodes: Iterable[Node]) -> list[NodeRows]:
-    """Nodes as columns, in parts that are all listed or all not."""
-    parts: list[list[Node]] = []
-    for node in nodes:
-        if not parts or parts[-1][-1].listed != node.listed:
-            parts.append([])
-        parts[-1].append(node)
-    return [NodeRows.of(part) for part in parts]
 
 
 def _runs(rows: NodeRows) -> Iterator[NodeRows]:

@@ -209,6 +209,13 @@ def rows_by(keys: Int32s, values: Int32s, count: int) -> tuple[Int64s, Int32s]:
     return offsets, values[np.argsort(keys, kind="stable")]
 
 
+def inverse(order: Int32s | Int64s) -> Int32s:
+    """Where each number stands in an order of all of them."""
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places
+
+
 def _number_plainly(offsets: list[int], targets: list[int], roots: list[int]) -> Numbering:
     """Tarjan's algorithm with a stack of its own, then each component from its first node by breadth."""
     count = len(offsets) - 1

@@ -24,17 +24,17 @@ import numpy.typing as npt
 from heliograph.compiled.compile import is_warm
 from heliograph.compiled.growing import fixed
 from heliograph.errors import UsageError
+from heliograph.io.coerce import json_text
 from heliograph.predicate.attributes import take_cells
 from heliograph.predicate.compile import NOTHING_SLOW, Room, TargetingFailed
 from heliograph.predicate.evaluate import accepts
 from heliograph.predicate.form import Predicate
 from heliograph.predicate.layout import ALWAYS, LANES, NEVER, Int32s, Int64s, Job
 from heliograph.route import layout as at
-from heliograph.route.events import Events
 from heliograph.route.exchange import Version
 from heliograph.route.layout import EDGE_EXPRESSION, TARGET, Trail, Walk, make_ranks, make_trail, make_walk
-from heliograph.route.numbering import strings
-from heliograph.route.read import Event, Node
+from heliograph.route.numbering import inverse, strings
+from heliograph.route.read import Event, Events, Node
 
 if TYPE_CHECKING:
     from heliograph.papers.route import SeedExchange
@@ -98,7 +98,8 @@ class Reached:
     """Event e reaches nodes[offsets[e]:offsets[e + 1]], in the order of reporting.
 
     `candidates` are the predicates that were evaluated, `verified` those of them that held. An event that walked alone
-    has the cost of each path too, and `path(place)` gives its nodes, the publisher first.
+    has the cost of each path too, and `path(place)` gives its nodes, the publisher first. `cut` is what a limit took
+    away, `evidence` the path and cost of each result as JSON.
     """
 
     offsets: Int64s
@@ -107,12 +108,16 @@ class Reached:
     verified: int
     costs: Sequence[float] = ()
     path: Callable[[int], list[int]] | None = None
+    cut: int = 0
+    evidence: list[str] | None = None
 
-    def cut(self, limit: int) -> Reached:
+    def limited(self, limit: int) -> Reached:
         """At most so many of each event."""
         sizes = np.minimum(np.diff(self.offsets), limit)
         within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return self._with(sizes, self.nodes[np.repeat(self.offsets[:-1], sizes) + within])
+        kept = self._with(sizes, self.nodes[np.repeat(self.offsets[:-1], sizes) + within])
+        kept.cut = len(self.nodes) - len(kept.nodes)
+        return kept
 
     def spread(self, twin: Int64s) -> Reached:
         """For each event the nodes of the one that it is like."""
@@ -163,6 +168,38 @@ class Strategy(Protocol):
         """The nodes that one event reaches, as they are found."""
 
 
+def reach_alone(strategy: Strategy, version: Version, events: Events, options: RouteOptions) -> Reached:
+    """What events reach that walk by themselves, with evidence where it is wanted.
+
+    The law: results come event by event, in the order of reporting or, ranked, by cost and then by id; a limit keeps
+    the first of each event, and what it cuts is counted: all of it, or where ranks stop the search early, at least one.
+    """
+    parts: list[Reached] = []
+    evidence: list[str] = []
+    cut = 0
+    for row in range(len(events)):
+        found = strategy.walk(version, events, row, options)
+        if options.rank:
+            ids = strings(version.names(found.nodes))
+            order = sorted(range(len(ids)), key=lambda place: (found.costs[place], ids[place]))
+        else:
+            order = np.argsort(version.places_of(found.nodes), kind="stable").tolist()
+        kept = order[: options.limit]
+        cut += len(order) - len(kept)
+        nodes = found.nodes[np.array(kept, np.int64)]
+        parts.append(Reached(np.array([0, len(kept)]), nodes, found.candidates, found.verified))
+        if options.evidence and kept and found.path is not None:
+            paths = [found.path(place) for place in kept]
+            names = strings(version.names(np.array([node for path in paths for node in path], np.int32)))
+            end = 0
+            for place, path in zip(kept, paths, strict=True):
+                begin, end = end, end + len(path)
+                evidence.append(json_text({"path": names[begin:end], "cost": found.costs[place]}))
+    whole = joined(parts)
+    whole.cut, whole.evidence = cut, evidence if options.evidence else None
+    return whole
+
+
 # --- the plain walk: from the publisher, testing each node and edge that is met ---------------------------------------
 #
 # What it computes: every node that a path from the publisher reaches whose edges, and whose nodes after the first,
@@ -192,7 +229,7 @@ class Link(NamedTuple):
     open: bool
 
 
-class Ground:
+class KnownParts:
     """What walks have met of one version. Nothing of it ever changes, so that threads may share it.
 
     `met` are nodes, each with whether it accepts every event or none, where it does; `links` are the edges that leave a
@@ -206,7 +243,7 @@ class Ground:
         self.links: dict[int, tuple[Link, ...]] = {}
 
 
-_GROUNDS: WeakKeyDictionary[Version, Ground] = WeakKeyDictionary()
+_KNOWN_PARTS: WeakKeyDictionary[Version, KnownParts] = WeakKeyDictionary()
 
 
 class Arrival(NamedTuple):
@@ -241,7 +278,7 @@ class PlainWalk:
         self._version = version
         self._event = event
         self._compare = MATCHES[version.match] if version.match else None
-        self._ground = _GROUNDS.setdefault(version, Ground())
+        self._known = _KNOWN_PARTS.setdefault(version, KnownParts())
         self._nodes: dict[int, bool] = {}
         self._edges: dict[int, bool] = {}
         self.candidates = 0
@@ -249,7 +286,7 @@ class PlainWalk:
 
     def links(self, number: int) -> tuple[Link, ...]:
         """The edges that leave a node."""
-        links = self._ground.links.get(number)
+        links = self._known.links.get(number)
         if links is None:
             graph, edges = self._version.graph, self._version.out_numbers(number)
             rows, costs = (
@@ -260,7 +297,7 @@ class PlainWalk:
                 Link(edge, row[TARGET], cost, row[EDGE_EXPRESSION] == ALWAYS)
                 for edge, row, cost in zip(edges, rows, costs, strict=True)
             )
-            links = self._ground.links[number] = tuple(made)
+            links = self._known.links[number] = tuple(made)
         return links
 
     def node(self, number: int) -> bool:
@@ -288,10 +325,10 @@ class PlainWalk:
         return answer
 
     def _meet(self, number: int) -> tuple[Node, bool | None]:
-        met = self._ground.met.get(number)
+        met = self._known.met.get(number)
         if met is None:
             known = _KNOWN.get(self._version.expression_of(number))
-            met = self._ground.met[number] = self._version.node(number), known
+            met = self._known.met[number] = self._version.node(number), known
         return met
 
     def _asked(self, targeting: Predicate, expression: Callable[[], int]) -> bool:
@@ -357,7 +394,7 @@ class PlainWalk:
         return reached
 
 
-class Plain:
+class WalkStrategy:
     """Walks over the exchange's nodes and edges in Python."""
 
     def encodes(self, version: Version) -> bool:
@@ -432,7 +469,7 @@ class WalkRoom:
         return trail
 
 
-class Lanes:
+class KernelStrategy:
     """The kernels."""
 
     def __init__(self) -> None:
@@ -573,7 +610,7 @@ def _distinct(events: Events, starts: Int32s) -> tuple[Int64s, Int64s | None]:
     if len(first) == len(starts):
         return np.arange(len(starts)), None
     order = np.argsort(first)
-    return first[order], _inverse(order)[twin]
+    return first[order], inverse(order)[twin].astype(np.int64)
 
 
 def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s | None) -> tuple[Int64s, Int64s, Int64s]:
@@ -589,8 +626,8 @@ def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s | 
         place = int(np.searchsorted(changes, last, side="right")) - 1
         early = int(changes[place]) if place >= 0 else 0
         cuts.append(early if last < len(order) and early - cuts[-1] >= LANES // 2 else last)
-    inverse = _inverse(order)
-    return first[order], inverse if twin is None else inverse[twin], np.array(cuts, np.int64)
+    moved = inverse(order).astype(np.int64)
+    return first[order], moved if twin is None else moved[twin], np.array(cuts, np.int64)
 
 
 def _regions(version: Version, starts: Int32s) -> Int64s:
@@ -606,12 +643,6 @@ def _regions(version: Version, starts: Int32s) -> Int64s:
     return region
 
 
-def _inverse(order: Int64s) -> Int64s:
-    inverse = np.empty(len(order), np.int64)
-    inverse[order] = np.arange(len(order))
-    return inverse
-
-
 # --- the paper's algorithms, and the choice between the ways ----------------------------------------------------------
 
 _KERNEL = "heliograph.route.kernels"
@@ -619,17 +650,17 @@ _KERNEL = "heliograph.route.kernels"
 # How long the plain walk may take in an engine's life before the kernels are loaded, which takes about a second, or
 # compiled, which takes about a minute.
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
-FEW = 2_000  # nodes; for more of them, kernels that need no compiling are loaded at once
+SMALL = 2_000  # nodes; for more of them, kernels that need no compiling are loaded at once
 
 SEEDS = ("dag", "dag-skip", "general", "scc-skip", "index-bfs", "bfs")
 ALGORITHMS = ("auto", "lanes", "walk", *SEEDS)
 
 
-class Seed:
-    """One of the seed's algorithms, on structures built for one version; paths as `Lanes` finds them."""
+class PaperStrategy:
+    """One of the seed's algorithms, on structures built for one version; paths as `KernelStrategy` finds them."""
 
     def __init__(self, name: str) -> None:
-        lanes = Lanes()
+        lanes = KernelStrategy()
         self.encodes, self.walk, self.stream = lanes.encodes, lanes.walk, lanes.stream
         self._name = name
         self._built: tuple[Version, SeedExchange] | None = None
@@ -651,11 +682,11 @@ class Seed:
         return Reached(offsets, routed.nodes, routed.tested, routed.held).ordered(version, ends_only)
 
 
-class Auto:
-    """Plain, until it has taken as long as loading the kernels does."""
+class AutoRouting:
+    """The plain walk, until it has taken as long as loading the kernels does."""
 
     def __init__(self) -> None:
-        self._plain, self._lanes = Plain(), Lanes()
+        self._plain, self._lanes = WalkStrategy(), KernelStrategy()
         self._spent_ns = 0
 
     def encodes(self, version: Version) -> bool:
@@ -685,7 +716,7 @@ class Auto:
     def _pays(self, version: Version) -> bool:
         if _KERNEL in sys.modules:
             return True
-        if self._spent_ns < WARM_NS and version.graph.node_count <= FEW:
+        if self._spent_ns < WARM_NS and version.graph.node_count <= SMALL:
             return False
         return self._spent_ns >= COLD_NS or self._is_warm
 
@@ -697,8 +728,12 @@ class Auto:
 def strategy(name: str) -> Strategy:
     """A way to route, by name."""
     if name in SEEDS:
-        return Seed(name)
-    known: dict[str, type[Auto] | type[Lanes] | type[Plain]] = {"auto": Auto, "lanes": Lanes, "walk": Plain}
+        return PaperStrategy(name)
+    known: dict[str, Callable[[], Strategy]] = {
+        "auto": AutoRouting,
+        "lanes": KernelStrategy,
+        "walk": WalkStrategy,
+    }
     if name not in known:
         raise UsageError("HG-045", f"no algorithm is called {name!r}", fix=f"write one of {', '.join(ALGORITHMS)}")
     return known[name]()

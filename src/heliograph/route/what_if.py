@@ -25,9 +25,8 @@ from heliograph.io.schemas import TABLES
 from heliograph.io.tables import as_table
 from heliograph.model import Rejected, Rejections, Stats, rejection_report
 from heliograph.predicate.layout import Int32s
-from heliograph.route.events import Events
 from heliograph.route.exchange import Exchange, Version
-from heliograph.route.read import read_edges, read_nodes
+from heliograph.route.read import Events, read_edges, read_nodes, unknown_publisher
 from heliograph.route.strategy import Reached, Strategy
 
 
@@ -75,9 +74,7 @@ def compare_versions(
         unknown = (events.starts(version) < 0) & (events.starts(other) < 0)
     for row in np.flatnonzero(unknown).tolist():
         id, publisher = events.ids[row].as_py(), events.publishers[row].as_py()
-        message = f"the publisher {publisher!r} is unknown before and after"
-        fix = "add it to the nodes, or check its name"
-        problems.add(PublicationError("HG-643", message, place=Place(item=id), fix=fix), events.source, id)
+        problems.add(unknown_publisher(id, publisher, "unknown before and after"), events.source, id)
     stats = Stats(
         subscriptions=len(version),
         publications=len(events),

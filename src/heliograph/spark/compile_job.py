@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
@@ -39,7 +39,7 @@ from heliograph.model import Rejected, Rejections
 from heliograph.partition.merging import Root, arrange, arrange_roots, group_of, share_of
 from heliograph.partition.plan import Outline, Scheme
 from heliograph.spark.envelope import ENVELOPES, TERMS, interned, larger_batches, pack, split, unpack
-from heliograph.spark.frames import REJECTED, parted, plain, shaped, unnumbered
+from heliograph.spark.frames import REJECTED, own_columns, parted, plain, spelled, unnumbered
 from heliograph.spark.versions import task_number
 from heliograph.sparql.query import from_text, to_text
 from heliograph.storage import kind_of, read_folder, read_table, write_folder
@@ -164,28 +164,22 @@ class CompileJob(NamedTuple):
         return name, Path(self.folder, name)
 
 
-class OlderPart(NamedTuple):
-    """A part that was there before, and the ids of those that are in it in vain."""
-
-    path: str
-    removed: frozenset[str] = frozenset()
-
-
 def compile_parts(
-    spark: SparkSession, job: CompileJob, frames: Mapping[str, DataFrame], older: Sequence[OlderPart]
+    spark: SparkSession, job: CompileJob, frames: Mapping[str, DataFrame], older: Mapping[str, Collection[str]]
 ) -> tuple[FilterParts, Rejections]:
-    """Compiles what older parts hold and what is new: the parts, and what was refused. What failed tasks left is
-    removed at the end."""
+    """Compiles what older parts hold and what is new: the parts, and what was refused. `older` are paths of parts, with
+    the ids that were removed from each. What failed tasks left is removed at the end."""
     from pyspark.sql import functions
 
     Path(job.folder).mkdir(parents=True, exist_ok=True)
     rows = []
     for name, frame in frames.items():
-        numbered = shaped(frame, name).withColumn(ORDER, functions.monotonically_increasing_id())
-        rows.append(numbered.mapInArrow(partial(send_given, job.shards, name), ENVELOPES))
+        numbered = frame.withColumn(ORDER, functions.monotonically_increasing_id())
+        own = numbered.select(*own_columns(frame, name), ORDER)
+        rows.append(own.mapInArrow(partial(send_given, job.shards, name), ENVELOPES))
     if older:
         schema = "path string, removed array<string>"
-        paths = spark.createDataFrame([(each.path, sorted(each.removed)) for each in older], schema)
+        paths = spark.createDataFrame([(path, sorted(removed)) for path, removed in older.items()], schema)
         rows.append(paths.repartition(len(older)).mapInArrow(partial(send_older, job.shards), ENVELOPES))
     used: set[str] = set()
     try:
@@ -228,11 +222,10 @@ def _stages(job: CompileJob, rows: DataFrame) -> DataFrame:
 def send_given(shards: int, name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """New rows, to the task of their subscription's id. A row that was refused when it was read goes with the rest of
     its subscription."""
-    for table in larger_batches(batches, _AT_ONCE):
-        ids: Any = table["subscription_id"].combine_chunks()
-        if REJECTED in table.column_names:
-            ids = pc.coalesce(ids, pc.struct_field(table[REJECTED].combine_chunks(), "item"))
-        yield from _send(shards, GIVEN + name, table, ids)
+    for given in larger_batches(batches, _AT_ONCE):
+        table = spelled(name, given)
+        ids = [table["subscription_id"], pc.struct_field(table[REJECTED], "item")]
+        yield from _send(shards, GIVEN + name, table, pc.coalesce(*(each.combine_chunks() for each in ids)))
 
 
 def send_older(shards: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -130,16 +130,12 @@ class Poller:
 def _fetch(address: str, status: FeedStatus) -> FeedAnswer:
     """The feed, unless it says that it has not changed."""
     scheme = urlsplit(address).scheme
-    if scheme in ("http", "https"):
-        return _fetch_web(address, status)
-    if scheme not in ("", "file"):
+    if scheme in ("", "file"):
+        path = Path(urlsplit(address).path if scheme else address)
+        modified = str(path.stat().st_mtime_ns)
+        return FeedAnswer(None) if modified == status.modified else FeedAnswer(path.read_bytes(), None, modified)
+    if scheme not in ("http", "https"):
         raise ValueError(f"an address that begins with {scheme}:")
-    path = Path(urlsplit(address).path if scheme else address)
-    modified = str(path.stat().st_mtime_ns)
-    return FeedAnswer(None) if modified == status.modified else FeedAnswer(path.read_bytes(), None, modified)
-
-
-def _fetch_web(address: str, status: FeedStatus) -> FeedAnswer:
     validators = {"If-None-Match": status.etag, "If-Modified-Since": status.modified}
     headers = {name: value for name, value in validators.items() if value}
     request = urllib.request.Request(address, headers={"User-Agent": "heliograph", **headers})

@@ -35,7 +35,7 @@ from heliograph.filter.shards import Fronted, ShardGround, Stage, restored, save
 from heliograph.io.tables import as_table
 from heliograph.model import Notifications, Receipt, Rejected, Rejections
 from heliograph.partition.plan import Outline, Scheme
-from heliograph.spark.compile_job import PARTS, CompileJob, FilterParts, OlderPart, compile_parts
+from heliograph.spark.compile_job import PARTS, CompileJob, FilterParts, compile_parts
 from heliograph.spark.envelope import (
     ENVELOPES,
     FOUND,
@@ -47,7 +47,7 @@ from heliograph.spark.envelope import (
     publication_rows,
     unpack,
 )
-from heliograph.spark.frames import check_frame, collected, finished, is_frame, is_strange, measured, plain, refusals
+from heliograph.spark.frames import check_frame, collected, finished, is_frame, measured, plain, refusals
 from heliograph.spark.versions import Pointer, VersionedInterests, Versions, opened, own_folder, task_number
 from heliograph.subscriptions import Subscription, Subscriptions, duplicate, holds_patterns, unknown
 from heliograph.taxonomy import Taxonomy
@@ -227,12 +227,12 @@ class Plans(VersionedInterests):
     # --- by a job -------------------------------------------------------------------------------------------------
 
     def _compiling_session(self, given: Mapping[str, Any]) -> SparkSession | None:
-        """The session whose job compiles these, if one does; cells of strange types are for the reader here."""
-        frames = {name: each for name, each in given.items() if is_frame(each)}
-        if self._scheme is None or any(is_strange(each, name) for name, each in frames.items()):
+        """The session whose job compiles these, if one does."""
+        if self._scheme is None:
             return None
+        frames = [each for each in given.values() if is_frame(each)]
         if frames:
-            found: SparkSession = next(iter(frames.values())).sparkSession
+            found: SparkSession = frames[0].sparkSession
             return found
         return _session() if any(isinstance(each, pa.Table) and len(each) >= _MANY for each in given.values()) else None
 
@@ -241,15 +241,15 @@ class Plans(VersionedInterests):
         assert self._scheme is not None
         before, token = self.size, secrets.token_hex(8)
         job = CompileJob(str(Path(self.versions.folder, PARTS)), token, self._scheme, self._ground)
-        older: list[OlderPart] = []
+        older: dict[str, frozenset[str]] = {}
         if isinstance(self._held, ChangedParts):
             kept = self._held.keep()
-            older += [OlderPart(path, kept.removed) for path in kept.paths()]
-            older += [] if kept.changes is None else [OlderPart(str(kept.path(kept.changes)))]
+            older = dict.fromkeys(kept.paths(), kept.removed)
+            older |= {} if kept.changes is None else {str(kept.path(kept.changes)): frozenset()}
         elif self.size:
             path = Path(job.folder, f"{token}-older")
             self._held.save(path)
-            older.append(OlderPart(str(path)))
+            older[str(path)] = frozenset()
         frames = {
             name: each if is_frame(each) else spark.createDataFrame(as_table(name, each).table)
             for name, each in given.items()
@@ -332,14 +332,15 @@ def look_up(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
     yield from pack_found(here, refusals(intake.rejected))
     if not intake.table.num_rows:
         return
-    version = task.pointer.resolved()
-    front = open_front(task.pointer.versions.path(version))
+    number = task.pointer.resolved()
+    version = OpenVersion.at(task.pointer.versions.path(number))
     for part in intake.parts(_TOGETHER):
         items = placed(part)
-        found = front.front(items, task.bindings)
+        found = version.front(items, task.bindings)
         yield from pack_found(here, measured(found.notifications))
-        if front.changes is not None:
-            yield from pack_found(here, measured(front.changes.publish(items, bindings=task.bindings), again=True))
+        if version.parts is not None and version.parts.changes is not None:
+            added = _open_part(version.parts, version.parts.changes).publish(items, bindings=task.bindings)
+            yield from pack_found(here, measured(added, again=True))
         numbers = pc.index_in(part["publication_id"], value_set=pa.array(found.ids, pa.string()))
         rows = numbers.combine_chunks().fill_null(-1).to_numpy()  # of a publication that is refused nothing goes on
         for shard, wanted in enumerate(found.wanted):
@@ -347,7 +348,7 @@ def look_up(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
                 goes = np.zeros(len(found.ids) + 1, np.bool_)
                 goes[wanted] = True
                 own = plain(part.filter(pa.array(goes[rows])))
-                yield pack(shard, own, texts=TERMS, notes={"version": b"%d" % version})
+                yield pack(shard, own, texts=TERMS, notes={"version": b"%d" % number})
 
 
 def match_shard(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -357,64 +358,43 @@ def match_shard(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator
             yield from table.to_batches()
         else:
             path = task.pointer.versions.path(int(notes["version"]))
-            yield from measured(open_shard(path, shard).match(table, task.bindings), again=True)
+            yield from measured(OpenVersion.at(path).match(shard, table, task.bindings), again=True)
 
 
-class VersionFront(NamedTuple):
-    """The front of a version: roots, and what was added and removed since."""
+class OpenVersion(NamedTuple):
+    """A version of which a worker keeps open what it uses, for later versions too if they have the same parts."""
 
-    stage: Stage
-    changes: Filter | None = None
-    removed: frozenset[str] = frozenset()
+    path: Path
+    parts: FilterParts | None  # a saved filter has none
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        return cls(path, opened(("version", path), partial(FilterParts.at, path)))
 
     def front(self, items: Any, bindings: int) -> Fronted:
-        found = self.stage.front(items, bindings)
-        return found._replace(notifications=_without(found.notifications, self.removed))
+        path = self.path if self.parts is None else self.parts.path(self.parts.front.part)
+        found = opened(("front", path), partial(Stage.open, path)).front(items, bindings)
+        return found._replace(notifications=self._without_removed(found.notifications))
 
-
-class VersionShard(NamedTuple):
-    """One shard of a version."""
-
-    engine: Filter | Stage | None
-    removed: frozenset[str] = frozenset()
-
-    def match(self, items: pa.Table, bindings: int) -> Notifications:
-        if self.engine is None:
+    def match(self, shard: int, items: pa.Table, bindings: int) -> Notifications:
+        """What a shard notifies of publications that the front sent there."""
+        if self.parts is None:
+            return opened(("shard", self.path, shard), partial(Stage.open, self.path, shard)).match(items, bindings)
+        saved = self.parts.shards[shard]
+        if saved is None:
             return Notifications()
-        if isinstance(self.engine, Stage):
-            return self.engine.match(items, bindings)
-        return _without(self.engine.publish(items, bindings=bindings), self.removed)
+        return self._without_removed(_open_part(self.parts, saved.part).publish(items, bindings=bindings))
+
+    def _without_removed(self, found: Notifications) -> Notifications:
+        removed = None if self.parts is None else self.parts.removed
+        if not removed or not len(found):
+            return found
+        gone = pc.is_in(found.table["subscription_id"], value_set=pa.array(sorted(removed), pa.string()))
+        kept = found.table.filter(pc.invert(gone))
+        stats = replace(found.stats, notifications=kept.num_rows)
+        return Notifications.of_columns(lambda: kept, kept.num_rows, found.rejected, stats)
 
 
-def open_front(path: Path) -> VersionFront:
-    """The front of a version, which a worker keeps open."""
-    parts = opened(("version", path), partial(FilterParts.at, path))
-    front = path if parts is None else parts.path(parts.front.part)
-    stage = opened(("front", front), partial(Stage.open, front))
-    if parts is None:
-        return VersionFront(stage)
-    changes = None if parts.changes is None else _open_part(parts.path(parts.changes))
-    return VersionFront(stage, changes, parts.removed)
-
-
-def open_shard(path: Path, shard: int) -> VersionShard:
-    """A shard of a version, which a worker keeps open, for later versions too if they have the same."""
-    parts = opened(("version", path), partial(FilterParts.at, path))
-    if parts is None:
-        return VersionShard(opened(("shard", path, shard), partial(Stage.open, path, shard)))
-    saved = parts.shards[shard]
-    return VersionShard(None if saved is None else _open_part(parts.path(saved.part)), parts.removed)
-
-
-def _open_part(path: Path) -> Filter:
+def _open_part(parts: FilterParts, name: str) -> Filter:
+    path = parts.path(name)
     return opened(("part", path), partial(Filter.load, path))
-
-
-def _without(found: Notifications, removed: frozenset[str]) -> Notifications:
-    """Notifications of those that were not removed."""
-    if not removed or not len(found):
-        return found
-    gone = pc.is_in(found.table["subscription_id"], value_set=pa.array(sorted(removed), pa.string()))
-    kept = found.table.filter(pc.invert(gone))
-    stats = replace(found.stats, notifications=kept.num_rows)
-    return Notifications.of_columns(lambda: kept, kept.num_rows, found.rejected, stats)

@@ -4,9 +4,8 @@ The laws:
 - One DataFrame carries notifications and refusals. A row is a notification, or it is a refusal: then `rejected` is not
   null and every other column is. Inside a verb a row may also be a measurement, which Spark adds up in the progress of
   the query and nobody else sees.
-- A cell means the same on Spark as in the embedded engines. The JVM casts texts, whole numbers and truth values as the
-  embedded reader does. A double, a date or a struct would become the name of something else, so these go to the workers
-  as they are, and the reader there takes or refuses them.
+- A cell means the same on Spark as in the embedded engines: cells go to the workers as they are, and the embedded
+  reader takes or refuses them there. The JVM would cast a double, a date or a struct to the name of something else.
 - Files are read by the workers with the embedded readers. Which worker reads a file changes nothing; each file is read
   by one task, and a path must lead to the same file on every machine.
 """
@@ -30,7 +29,7 @@ from heliograph.errors import FAILED, Place, TableError, UsageError
 from heliograph.io.documents import read_documents
 from heliograph.io.schemas import CellKind, table_schema
 from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
-from heliograph.io.tables import as_table, read_encoded, read_table
+from heliograph.io.tables import as_table, read_encoded
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -44,7 +43,7 @@ from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pc: Any = pyarrow.compute
 _LOG = logging.getLogger("heliograph")
@@ -78,25 +77,12 @@ _SPARK_TYPES = {
     CellKind.TIME: "timestamp",
     CellKind.LABELS: "array<string>",
 }
-_CELL_TEXTS = {"string", "void", "binary"}  # bytes are refused when the frame is shaped
-_WHOLE = {*_CELL_TEXTS, "tinyint", "smallint", "int", "bigint"}
-_CAST = {
-    CellKind.JSON: _CELL_TEXTS,
-    CellKind.INTEGER: _WHOLE,
-    CellKind.NUMBER: {*_WHOLE, "double"},
-    CellKind.TIME: {*_CELL_TEXTS, "timestamp"},
-    CellKind.LABELS: {*_CELL_TEXTS, "array<string>"},
-}
-"""The types that the JVM casts as the reader does; for texts and terms these are whole numbers and truth values."""
 
 
 def read_schema(name: str) -> str:
     """The columns of a table that was read from files, as Spark spells them."""
-    return f"{_own_columns(name)}, {SOURCE} string, {ROW} bigint, {_REFUSAL}"
-
-
-def _own_columns(name: str) -> str:
-    return ", ".join(f"{each.name} {_SPARK_TYPES.get(each.kind, 'string')}" for each in table_schema(name).columns)
+    columns = (f"{each.name} {_SPARK_TYPES.get(each.kind, 'string')}" for each in table_schema(name).columns)
+    return f"{', '.join(columns)}, {SOURCE} string, {ROW} bigint, {_REFUSAL}"
 
 
 def _arrow_schema(name: str, *more: pa.Field[Any]) -> pa.Schema:
@@ -178,56 +164,43 @@ def collected(items: Any, name: str) -> Any:
     """Interests as an engine takes them: a DataFrame is brought to the driver, where the engine reads its cells."""
     if not is_frame(items):
         return items
-    schema = table_schema(name)
-    schema.check(items.columns, Place(name))
-    return items.select(*(column for column in schema.names if column in items.columns)).toArrow()
+    return items.select(*own_columns(items, name)).toArrow()
 
 
-def shaped(frame: DataFrame, name: str) -> DataFrame:
-    """A DataFrame with the columns of a table of the contract, in order and in its types; others are dropped."""
+def own_columns(frame: DataFrame, name: str) -> list[str]:
+    """The columns of a DataFrame that belong to a table of the contract; with the origin of rows that we read."""
     schema = table_schema(name)
     schema.check(frame.columns, Place(name))
-    columns = [_cast(frame, column.name, column.kind) for column in schema.columns]
-    return frame.select(*columns, *(frame[more] for more in ORIGIN if is_read(frame)))
+    columns = [column for column in schema.columns if column.name in frame.columns]
+    for name, kind in ((column.name, column.kind) for column in columns):
+        if frame.schema[name].dataType.simpleString() == "binary":
+            fix = f"cast the column to {_SPARK_TYPES.get(kind, 'string')}"
+            raise TableError("HG-204", f"bytes in column {name!r}", fix=fix)
+    return [*(column.name for column in columns), *(ORIGIN if is_read(frame) else ())]
 
 
-def _cast(frame: DataFrame, name: str, kind: CellKind) -> Column:
-    """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
-    from pyspark.sql import functions
-
-    target = _SPARK_TYPES.get(kind, "string")
-    if name not in frame.columns:
-        return functions.lit(None).cast(target).alias(name)
-    found = frame.schema[name].dataType.simpleString()
-    if found == "binary":
-        raise TableError("HG-204", f"bytes in column {name!r}", fix=f"cast the column to {target}")
-    return frame[name] if found == "string" else frame[name].cast(target).alias(name)
-
-
-def is_strange(frame: DataFrame, name: str) -> bool:
-    """Whether the JVM would cast a column to something else than the reader does."""
-    types = {field.name: field.dataType.simpleString() for field in frame.schema}
-    columns = [column for column in table_schema(name).columns if column.name in types]
-    return any(types[column.name] not in _CAST.get(column.kind, {*_WHOLE, "boolean"}) for column in columns)
-
-
-def spelled(frame: DataFrame, name: str) -> DataFrame:
-    """A DataFrame as `shaped`; with refusals in a column `rejected` where its cells had to be read by the workers."""
-    table_schema(name).check(frame.columns, Place(name))
-    if is_read(frame) or not is_strange(frame, name):
-        return shaped(frame, name)
-    known = [frame[column] for column in table_schema(name).names if column in frame.columns]
-    return frame.select(*known).mapInArrow(partial(spell_rows, name), f"{_own_columns(name)}, {_REFUSAL}")
+def spelled(name: str, table: pa.Table) -> pa.Table:
+    """In a worker: rows as the embedded reader reads them, and what it refuses as rows of their own. Columns beside
+    those of the table go with their rows."""
+    if REJECTED in table.column_names:
+        return table
+    known = [column for column in table.column_names if column in table_schema(name).names]
+    more = [column for column in table.column_names if column not in known]
+    read = as_table(name, table.select(known))
+    kept = [table[column].take(read.rows - 1) for column in more]
+    schema = _arrow_schema(name, *(table.schema.field(column) for column in more))
+    good: list[Any] = [*read.table.columns, *kept, pa.nulls(read.table.num_rows, REJECTED_TYPE)]
+    return pa.concat_tables(
+        [pa.Table.from_arrays(good, schema=schema), pa.Table.from_batches(_refused(schema, read.rejected), schema)]
+    )
 
 
 def spell_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In a worker: rows as the embedded reader reads them, and what it refuses as rows of their own."""
-    schema = _arrow_schema(name)
     for batch in batches:
-        read = as_table(name, batch)
-        good: list[Any] = [*read.table.columns, pa.nulls(read.table.num_rows, REJECTED_TYPE)]
-        yield from pa.Table.from_arrays(good, schema=schema).to_batches()
-        yield from _refused(schema, read.rejected)
+        if batch.schema.equals(table_schema(name).arrow):  # there is nothing to spell
+            yield batch
+        else:
+            yield from spelled(name, pa.Table.from_batches([batch])).to_batches()
 
 
 def _refused(schema: pa.Schema, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
@@ -285,16 +258,18 @@ def files_of(rows: DataFrame) -> DataFrame | None:
 
 
 def run_step(frame: DataFrame, name: str, step: Step, columns: str) -> DataFrame:
-    """A step over the rows of a table; where they come from files, the step reads those itself."""
+    """A step over the rows of a table, which the workers read first; where they come from files, they read those."""
     files = files_of(frame)
     if files is not None:
-        return files.mapInArrow(partial(read_and_step, name, step), columns)
-    return spelled(frame, name).mapInArrow(step, columns)
+        return files.mapInArrow(partial(read_and_step, read_rows, name, step), columns)
+    return frame.select(*own_columns(frame, name)).mapInArrow(partial(read_and_step, spell_rows, name, step), columns)
 
 
-def read_and_step(name: str, step: Step, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In a worker: a step over the rows of files."""
-    return step(read_rows(name, batches))
+def read_and_step(
+    read: Callable[..., Iterator[pa.RecordBatch]], name: str, step: Step, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """In a worker: a step over the rows that are read."""
+    return step(read(name, batches))
 
 
 def _followed(spark: SparkSession, folder: str, suffixes: Sequence[str]) -> DataFrame:
@@ -313,22 +288,19 @@ def _followed(spark: SparkSession, folder: str, suffixes: Sequence[str]) -> Data
 
 def read_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """In a worker: files as rows of a table."""
-    for source in _sources(batches):
-        if source.suffix not in TABLE_SUFFIXES:
-            yield from document_rows(source)
-            continue
-        for read in read_table(name, [source]):
-            size = read.table.num_rows
-            named = pa.repeat(pa.scalar(source.name, pa.string()), size)
-            place: list[Any] = [named, pa.array(read.rows), pa.nulls(size, REJECTED_TYPE)]
-            columns = [*read.table.columns, *place]
-            yield from pa.Table.from_arrays(columns, schema=_arrow_schema(name, *_PLACE)).to_batches()
-            yield from refused_rows(name, read.rejected)
+    schema = _arrow_schema(name, *_PLACE)
+    for table in read_tables(name, batches):
+        columns = [
+            table[each.name].cast(each.type) if each.name in table.column_names else pa.nulls(len(table), each.type)
+            for each in schema
+        ]
+        yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
 
 
 def read_tables(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """In a worker: files as tables; texts may be interned, and a column of refusals is only where there are some."""
-    for source in _sources(batches):
+    files: Iterator[Any] = (file for batch in batches for file in batch.to_pylist())
+    for source in (Source(Path(file["path"]), file["name"]) for file in files):
         if source.suffix not in TABLE_SUFFIXES:
             yield from (pa.Table.from_batches([batch]) for batch in document_rows(source))
             continue
@@ -336,12 +308,6 @@ def read_tables(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Tab
             named = pa.DictionaryArray.from_arrays(np.zeros(read.table.num_rows, np.int8), pa.array([source.name]))
             yield read.table.append_column(SOURCE, named).append_column(ROW, pa.array(read.rows))
             yield from (pa.Table.from_batches([batch]) for batch in refused_rows(name, read.rejected))
-
-
-def _sources(batches: Iterable[pa.RecordBatch]) -> Iterator[Source]:
-    for batch in batches:
-        files: list[dict[str, Any]] = batch.to_pylist()
-        yield from (Source(Path(file["path"]), file["name"]) for file in files)
 
 
 def document_rows(source: Source) -> Iterator[pa.RecordBatch]:

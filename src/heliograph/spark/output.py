@@ -20,12 +20,12 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ import pyarrow.compute
 from pyarrow import parquet
 
 from heliograph.errors import Place, StorageError, UsageError
-from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejections
+from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Rejections
 from heliograph.spark.frames import (
     COUNTS,
     MEASUREMENT,
@@ -41,7 +41,6 @@ from heliograph.spark.frames import (
     REJECTED,
     STATS,
     STATS_TYPE,
-    Making,
     Step,
     making_of,
     observed,
@@ -88,51 +87,43 @@ def write(
     if not str(notifications) or folder == str(rejected).rstrip("/"):
         fix = "give notifications and rejected a folder each"
         raise UsageError("HG-082", f"no folder for notifications alone: {str(notifications)!r}", fix=fix)
-    target = OutputTarget(str(notifications), f"{folder}/{REFUSED}" if rejected is None else str(rejected), format)
-    stored = StoredOutput.of(frame, target)
+    folders = (str(notifications), f"{folder}/{REFUSED}" if rejected is None else str(rejected))
+    making = making_of(frame)
+    stagings = _stagings(frame.sparkSession, folders) if making is not None and format == "parquet" else None
+    rows = frame
+    save: Any = partial(_save_rows, folders, format)
+    if making is not None and stagings is not None:
+        rows = making.rows.mapInArrow(partial(store, making.step, stagings), _STORED)
+        save = partial(_save_files, stagings, () if frame.isStreaming else making.rejected)  # a stream's are logged
     if frame.isStreaming:
-        save: Any
-        rows, save = (frame, target.save) if stored is None else (stored.frame(), stored.save)
-        writer = rows.writeStream.foreachBatch(save)
+        writer = (rows if rows is frame else observed(rows, NAME)).writeStream.foreachBatch(save)
         writer = writer.option("checkpointLocation", checkpoint or f"{folder}/{CHECKPOINT}")
         return (writer.trigger(**trigger) if trigger else writer).start()
-    if stored is None:
-        target.save(frame, 0)
-    else:
-        set_counts(frame, stored.save(stored.frame(), 0))
+    counts = save(rows, 0)
+    if counts is not None:
+        set_counts(frame, counts)
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class OutputTarget:
-    """Where the rows go, and as what."""
-
-    notifications: str
-    rejected: str
-    format: str
-
-    def save(self, frame: DataFrame, batch: int) -> None:
-        """Writes one batch by Spark's writers; the rows are computed once for both outputs."""
-        is_cached = getattr(frame, "is_cached", False)
+def _save_rows(folders: Sequence[str], format: str, frame: DataFrame, batch: int) -> None:
+    """Writes one batch by Spark's writers; the rows are computed once for both outputs."""
+    is_cached = getattr(frame, "is_cached", False)
+    if not is_cached:
+        frame.persist()
+    try:
+        notified = frame.where(frame[REJECTED].isNull()).drop(REJECTED)
+        refused = frame.where(frame[REJECTED].isNotNull()).select(f"{REJECTED}.*")
+        for rows, path in zip((notified, refused), folders, strict=True):
+            rows.write.mode("overwrite").format(format).save(f"{path.rstrip('/')}/batch={batch}")
+    finally:
         if not is_cached:
-            frame.persist()
-        try:
-            notified = frame.where(frame[REJECTED].isNull()).drop(REJECTED)
-            refused = frame.where(frame[REJECTED].isNotNull()).select(f"{REJECTED}.*")
-            for rows, path in ((notified, self.notifications), (refused, self.rejected)):
-                rows.write.mode("overwrite").format(self.format).save(f"{path.rstrip('/')}/batch={batch}")
-        finally:
-            if not is_cached:
-                frame.unpersist()
+            frame.unpersist()
 
-    def places(self, spark: SparkSession) -> OutputPlaces | None:
-        """Where the workers can write themselves, if they can."""
-        if self.format != "parquet":
-            return None
-        notifications, rejected = (_file_path(spark, path) for path in (self.notifications, self.rejected))
-        if notifications is None or rejected is None:
-            return None
-        return OutputPlaces(Staging.begin(notifications), Staging.begin(rejected))
+
+def _stagings(spark: SparkSession, folders: Sequence[str]) -> list[Staging] | None:
+    """Where the workers can write themselves, if they can."""
+    paths = [path for folder in folders if (path := _file_path(spark, folder)) is not None]
+    return [Staging.begin(path) for path in paths] if len(paths) == len(folders) else None
 
 
 def _file_path(spark: SparkSession, path: str) -> str | None:
@@ -201,57 +192,32 @@ class Staging:
             self.folder.parent.rmdir()
 
 
-class OutputPlaces(NamedTuple):
-    """Where the files of a run go; an output that nobody wants has no place."""
-
-    notifications: Staging
-    rejected: Staging | None
-
-
 # --- the last step of a verb, with the storing of what it found ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOutput:
-    """A DataFrame of a verb whose workers write it themselves: the driver only makes their files a batch."""
-
-    making: Making
-    places: OutputPlaces
-
-    @classmethod
-    def of(cls, frame: DataFrame, target: OutputTarget) -> Self | None:
-        """This way of writing, where it is possible."""
-        making = making_of(frame)
-        places = None if making is None else target.places(frame.sparkSession)
-        return None if making is None or places is None else cls(making, places)
-
-    def frame(self) -> DataFrame:
-        """A row for each task, which reports its files."""
-        rows = self.making.rows.mapInArrow(partial(store, self.making.step, self.places), _STORED)
-        return observed(rows, NAME) if rows.isStreaming else rows
-
-    def save(self, frame: DataFrame, batch: int) -> dict[str, int]:
-        """Runs the tasks and takes the files of those that succeeded; returns the measurements."""
-        try:
-            rows = frame.collect()
-            files = [[row[name] for row in rows if row[name] is not None] for name in _OUTPUTS]
-            place, refused = self.places.rejected, self.making.rejected
-            if place is not None and refused and not self.making.rows.isStreaming:
-                path = place.draft(0)  # no task knows what was refused of a batch's interests; a stream's are logged
-                parquet.write_table(Rejections(refused).table, path, store_schema=False)
-                files[1].append(path.name)
-            for staging, names, schema in zip(self.places, files, _SCHEMAS, strict=True):
-                if staging is not None:
-                    staging.commit(names, schema, batch)
-            return {name: sum(row[STATS][name] for row in rows) for name in COUNTS}
-        finally:
-            for each in filter(None, self.places):
-                each.clear()
+def _save_files(
+    stagings: Sequence[Staging], refused: Sequence[Rejected], frame: DataFrame, batch: int
+) -> dict[str, int]:
+    """Runs the tasks, which write files, and takes those of tasks that succeeded; returns the measurements. No task
+    knows what was `refused` of the interests."""
+    try:
+        rows = frame.collect()
+        files = [[row[name] for row in rows if row[name] is not None] for name in _OUTPUTS]
+        if refused:
+            path = stagings[1].draft(0)
+            parquet.write_table(Rejections(refused).table, path, store_schema=False)
+            files[1].append(path.name)
+        for staging, names, schema in zip(stagings, files, _SCHEMAS, strict=True):
+            staging.commit(names, schema, batch)
+        return {name: sum(row[STATS][name] for row in rows) for name in COUNTS}
+    finally:
+        for staging in stagings:
+            staging.clear()
 
 
-def store(step: Step, places: OutputPlaces, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def store(step: Step, stagings: Sequence[Staging], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """In a worker: runs a step, writes what it finds, and gives the one row that reports it."""
-    files = [OutputFile(place, schema) for place, schema in zip(places, _SCHEMAS, strict=True)]
+    files = [OutputFile(staging, schema) for staging, schema in zip(stagings, _SCHEMAS, strict=True)]
     counts = dict.fromkeys(COUNTS, 0)
     for batch in step(batches):
         refused: Any = batch[REJECTED].drop_null()
@@ -270,31 +236,30 @@ def store(step: Step, places: OutputPlaces, batches: Iterator[pa.RecordBatch]) -
 class OutputFile:
     """The file of a task for one output: begun with the first row, and in row groups of a size that readers like."""
 
-    def __init__(self, place: Staging | None, schema: pa.Schema) -> None:
-        self._place, self._schema = place, schema
+    def __init__(self, staging: Staging, schema: pa.Schema) -> None:
+        self._staging, self._schema = staging, schema
         self._held: list[pa.RecordBatch] = []
         self._path: Path | None = None
         self._writer: Any = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        if self._place is None or not batch.num_rows:
-            return
-        self._held.append(batch.select(self._schema.names))
-        if sum(each.num_rows for each in self._held) >= _GROUP:
-            self._flush(self._place)
+        if batch.num_rows:
+            self._held.append(batch.select(self._schema.names))
+            if sum(each.num_rows for each in self._held) >= _GROUP:
+                self._flush()
 
     def close(self) -> str | None:
         """The name of the file, once it is complete."""
-        if self._place is not None and self._held:
-            self._flush(self._place)
+        if self._held:
+            self._flush()
         if self._path is None:
             return None
         self._writer.close()
         return self._path.name
 
-    def _flush(self, place: Staging) -> None:
+    def _flush(self) -> None:
         if self._path is None:
-            self._path = place.draft(task_number())
+            self._path = self._staging.draft(task_number())
             # Without the Arrow schema a file says no more than one that Spark wrote.
             self._writer = parquet.ParquetWriter(self._path, self._schema, store_schema=False)
         self._writer.write_table(pa.Table.from_batches(self._held, self._schema), row_group_size=_GROUP)

@@ -3,7 +3,7 @@
 The driver compiles the exchange and saves versions of it; each worker maps them. The path of an event: it goes to the
 part that its id names → the task of that part routes it → its notifications are written or returned. With shards the
 nodes without outgoing edges are divided among shares; every event goes to all shares, and each reports what is its own
-(see `heliograph.route.shares`).
+(see `heliograph.route.engine`).
 
 The laws: events are independent, so they are spread over the workers; an event_id that comes twice in a batch or
 micro-batch is refused the second time. A version with shares is written whole, to go on from, and in shares, which lie
@@ -22,8 +22,8 @@ import pyarrow as pa
 from heliograph.errors import UsageError
 from heliograph.model import Notifications, Receipt, Rejections
 from heliograph.route import Route
+from heliograph.route.engine import Share, share_of
 from heliograph.route.save import save_exchange
-from heliograph.route.shares import Share, share_of
 from heliograph.route.strategy import Choices, RouteOptions
 from heliograph.spark.envelope import event_rows, task_count, unpack
 from heliograph.spark.frames import check_frame, collected, finished, measured, parted, plain, refusals
@@ -39,7 +39,7 @@ _TOGETHER = 4096  # events routed in one call
 class Exchanges(VersionedInterests):
     """The versions of an exchange. A folder that holds some already goes on from the latest.
 
-    `shards` divides the nodes without outgoing edges; see `heliograph.route.shares`. `rejected` is what was refused of
+    `shards` divides the nodes without outgoing edges; see `heliograph.route.engine`. `rejected` is what was refused of
     nodes and edges so far.
     """
 

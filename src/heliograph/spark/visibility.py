@@ -43,6 +43,7 @@ from heliograph.terms import (
     Variable,
     iri,
     is_container_member,
+    parse_cell,
     spell,
 )
 from heliograph.vocabulary import Vocabulary
@@ -111,23 +112,21 @@ _ANY = -1  # in place of the id of a term
 
 def keys_table(keys: Sequence[tuple[int, Key]]) -> pa.Table:
     """Keys of shards as a table, null where anything may stand."""
-    vocabulary = Vocabulary()
-    columns: list[Any] = [pa.array([shard for shard, _ in keys], pa.int32())]
-    for part, position in enumerate(_POSITIONS.values()):
-        cells = [key[part] for _, key in keys]
-        texts = vocabulary.spell(vocabulary.intern_many([term for term in cells if term is not None]), position)
-        known = np.array([term is not None for term in cells], np.bool_)
-        columns.append(texts.take(pa.array(np.cumsum(known) - 1, mask=~known)))
-    return pa.Table.from_arrays(columns, schema=_KEYS)
+    columns: list[Any] = [[shard for shard, _ in keys]]
+    for place, position in enumerate(_POSITIONS.values()):
+        terms = (key[place] for _, key in keys)
+        columns.append([None if term is None else spell(term, position) for term in terms])
+    return pa.table(dict(zip(_KEYS.names, columns, strict=True)), schema=_KEYS)
 
 
 def read_keys(table: pa.Table) -> list[tuple[int, Key]]:
     """The same keys as terms."""
-    vocabulary = Vocabulary()
-    columns = [_ids(table[name], position, vocabulary).tolist() for name, position in _POSITIONS.items()]
-    terms = [[None if id == _ANY else vocabulary.term(id) for id in column] for column in columns]
-    shards: list[Any] = table["shard"].to_pylist()
-    return list(zip(shards, zip(*terms, strict=True), strict=True))
+    found: list[tuple[int, Key]] = []
+    for shard, *cells in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        places = zip(cells, _POSITIONS.values(), strict=True)
+        subject, predicate, object = (None if cell is None else parse_cell(cell, place) for cell, place in places)
+        found.append((shard, (subject, predicate, object)))
+    return found
 
 
 def _ids(cells: Any, position: Position, vocabulary: Vocabulary) -> Numbers:
@@ -276,15 +275,6 @@ _FIRST = -(2**63)  # before every seq
 _TICK: dict[str, Any] = {"op": "-", "weight": None, **dict.fromkeys(("subject", "property", "object"), spell(TICK))}
 
 
-class WatchForm(NamedTuple):
-    """How a watch takes its updates: in so many shards, from a stream or a batch, with a window, by time."""
-
-    shards: int
-    streaming: bool
-    windowed: bool
-    timed: bool
-
-
 class UpdateNotes(NamedTuple):
     """What every shard must know of the updates in an envelope, whether it sees them or not."""
 
@@ -316,24 +306,25 @@ class UpdateNotes(NamedTuple):
 
 
 def shard_updates(
-    updates: pa.Table, notes: UpdateNotes, form: WatchForm, index: FootprintIndex, prefixes: Mapping[str, str]
+    table: pa.Table,
+    notes: UpdateNotes,
+    index: FootprintIndex,
+    prefixes: Mapping[str, str],
+    shards: int,
+    windowed: bool,
+    timed: bool,
 ) -> Iterator[tuple[UpdateNotes, pa.Table]]:
-    """What each shard in turn is sent of some updates."""
-    table, refused = ascending(updates, form.streaming)
-    notes = notes._replace(rejected=(*notes.rejected, *refused))
-    if form.shards == 1:
-        yield notes, table
-        return
+    """What each of several shards in turn is sent of some updates in ascending seq; a window is `timed` or not."""
     vocabulary = index.vocabulary.overlay()
     read = read_updates(as_table("updates", table), vocabulary, prefixes)
-    counting = _counting(read.good, table["seq"], table["at"] if form.timed else None)
+    counting = _counting(read.good, table["seq"], table["at"] if timed else None)
     places, unnumbered = np.flatnonzero(counting), np.asarray(table["seq"].is_null())
     seen = index.seen(read.encoded.take(places), vocabulary)
     notes = notes._replace(runs=_runs(table["seq"].filter(pa.array(counting)).to_numpy()))
-    for shard in range(form.shards):
+    for shard in range(shards):
         whole = unnumbered.copy() if shard else ~counting  # which is whatever will be refused, and what has no number
         whole[places[seen.of(shard)]] = True
-        ticks = counting & ~whole if not shard or form.windowed else np.zeros(len(whole), np.bool_)
+        ticks = counting & ~whole if not shard or windowed else np.zeros(len(whole), np.bool_)
         yield notes if not shard else notes._replace(rejected=()), _with_ticks(table, whole, ticks)
 
 

@@ -68,7 +68,6 @@ from heliograph.spark.frames import (
     read_rows,
     refusals,
     run_step,
-    spelled,
 )
 from heliograph.spark.versions import (
     Pointer,
@@ -89,7 +88,6 @@ from heliograph.spark.visibility import (
     FootprintIndex,
     Key,
     UpdateNotes,
-    WatchForm,
     ascending,
     covers,
     footprint_of,
@@ -219,10 +217,14 @@ class WatchFolder:
         self, updates: pa.Table, notes: UpdateNotes, streaming: bool
     ) -> Iterator[tuple[UpdateNotes, pa.Table]]:
         """What each shard in turn is sent of some updates."""
-        form = WatchForm(self.shards, streaming, self.windowed, self.timed)
+        table, refused = ascending(updates, streaming)
+        notes = notes._replace(rejected=(*notes.rejected, *refused))
+        if self.shards == 1:
+            return iter([(notes, table)])
         key = ("footprints", self.folder, self.mark)
         index = opened(key, lambda: FootprintIndex(_read_plan(self.folder).tables["keys"]))
-        return shard_updates(updates, notes, form, index, {**PREFIXES, **self.prefixes})
+        prefixes = {**PREFIXES, **self.prefixes}
+        return shard_updates(table, notes, index, prefixes, self.shards, self.windowed, self.timed)
 
     def engine(self, shard: int, version: int) -> Watch:
         """A new engine of a shard with the subscriptions of a version."""
@@ -502,7 +504,7 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Spark
     if updates.isStreaming:
         task = WatchTask(shared, pointer, spreading_keys(shared.shards), streaming=True)
         processor = WatchState(shared, {key: shard for shard, key in enumerate(task.keys)}, history)
-        by_shard = _sent(updates, task).groupBy("shard")
+        by_shard = run_step(updates, "updates", partial(send, task), ENVELOPES).groupBy("shard")
         found = by_shard.transformWithStateInPandas(processor, ENVELOPES, "Append", "None")
         return finished(found, unpack_found, rejected)
     task = WatchTask(shared, pointer, list(range(shared.shards)), streaming=False)
@@ -510,7 +512,8 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Spark
     if shared.shards == 1 and files is not None:  # one task reads, orders and publishes: nothing has to travel
         return finished(files.coalesce(1), partial(run_files, task), rejected)
     opening = updates.sparkSession.range(0, 1, 1, 1).mapInArrow(partial(send_opening, task), ENVELOPES)
-    sent = _sent(updates, task).unionByName(opening).repartitionById(shared.shards, "shard")
+    sent = run_step(updates, "updates", partial(send, task), ENVELOPES).unionByName(opening)
+    sent = sent.repartitionById(shared.shards, "shard")
     return finished(sent, partial(run_shard, task), rejected)
 
 
@@ -521,14 +524,6 @@ def _check_stream(updates: DataFrame) -> None:
     if updates.sparkSession.conf.get(PROVIDER_KEY, "") != PROVIDER:
         fix = f"use heliograph.spark.session(), or set {PROVIDER_KEY} to {PROVIDER}"
         raise SetupError("HG-907", "a session that does not keep its state in RocksDB", fix=fix)
-
-
-def _sent(updates: DataFrame, task: WatchTask) -> DataFrame:
-    """The envelopes to all shards."""
-    if task.streaming and files_of(updates) is None:
-        rows = spelled(updates, "updates")
-        return rows.withColumn("seq", rows["seq"].try_cast("bigint")).mapInArrow(partial(send, task), ENVELOPES)
-    return run_step(updates, "updates", partial(send, task), ENVELOPES)
 
 
 # --- in the workers -----------------------------------------------------------------------------------------------

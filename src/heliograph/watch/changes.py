@@ -544,7 +544,7 @@ class DistinctMatches:
     def __init__(self, shown: tuple[Variable, ...], builder: SolutionBuilder, is_truth: bool = False) -> None:
         self.shown, self.is_truth = shown, is_truth
         self._columns = KeyColumns(shown, builder)
-        self._completion = builder
+        self._builder = builder
         self.support: dict[Row, int] = {}
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
@@ -565,7 +565,7 @@ class DistinctMatches:
         """Keys in order, each with the first of its solutions among the proofs."""
         least: dict[Row, Solution] = {}
         for key, row in proofs:
-            solution = self._completion.solution(row)
+            solution = self._builder.solution(row)
             if key not in least or order(solution) < order(least[key]):
                 least[key] = solution
         found = {self._columns.terms(key): least.get(key) for key in keys}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,62 +12,37 @@ from heliograph.compiled.growing import first_room
 from heliograph.errors import PublicationError
 from heliograph.terms import Term
 from heliograph.watch import graph_kernels
+from heliograph.watch.graph_kernels import GraphArrays
 from heliograph.watch.layout import (
-    ACCEPTED,
     AT,
-    CLASSES,
-    CLOCK,
-    CLOCKS,
-    COUNTERS,
     EDGE,
-    EDGES,
-    FREE_EDGE,
     FULL,
-    HEAP,
-    IDLE,
     IN,
     KEY,
-    LAST,
     LENGTH,
     LINK,
-    LIVE,
     MOST_ROWS,
-    NEED,
     NEXT_RUN,
     NO_TIME,
     NUMBER,
     OBJECT,
     OUT,
     PARTS,
-    POOL,
     PREDICATE,
     PRESENT,
-    QUEUE,
-    QUEUE_FIRST,
-    RUN_BITS,
-    RUNS,
+    RUN_COLUMNS,
     SEQ,
     SIZES,
-    SPAN,
     START,
     SUBJECT,
-    TAKEN,
-    VACANT,
-    VIRTUAL,
     VIRTUALS,
     EdgeColumns,
-    GraphArrays,
     Int32s,
     Int64s,
-    WindowArrays,
-    fields_of,
-    zeros,
 )
 
-# --- new arrays, and room in them --------------------------------------------------------------------------------
+# --- room in arrays ----------------------------------------------------------------------------------------------
 
-# Arrays for an evolving graph: empty ones, larger ones, and how much of them is in use.
-#
 # The law: numbers of edges and the order of rows outlive every growth. Arrays grow by a quarter, and the lists of
 # runs by an eighth: what is copied again and again costs less than the memory, compared with what an edge costs
 # anyway. What was never written to takes no memory but addresses.
@@ -75,34 +50,6 @@ from heliograph.watch.layout import (
 LEAST = 8  # rows of a new array
 _NEED = 6  # places for two blocks of two, one after a gap
 _ADJACENCY = frozenset({"runs", "heads", "pool"})
-_ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
-
-
-def empty_graph(timed: bool) -> GraphArrays:
-    """A graph without edges: without adjacency, without weights, and with times if they matter."""
-    room = first_room(LEAST)
-    graph = zeros(GraphArrays, slots=slots_for(room), edges=room, times=room * timed, free=SIZES, counters=COUNTERS)
-    graph.counters[NEED], graph.counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
-    return graph
-
-
-def without_runs(graph: GraphArrays, vertices: int) -> GraphArrays:
-    """The same edges, listed nowhere, with about as much room as lists of them will need."""
-    edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
-    counters[[RUNS, POOL, CLASSES, IDLE, VACANT]] = 0
-    counters[NEED] = _NEED
-    rows = edges + first_room(LEAST)
-    heads = slots_for(rows)
-    counters[RUN_BITS] = heads.bit_length()
-    runs = zeros(GraphArrays, places=len(graph.edges), heads=heads, runs=rows, first=vertices, pool=rows, free=SIZES)
-    names = ("places", "heads", "runs", "first", "pool", "free")
-    return graph._replace(counters=counters, **{name: getattr(runs, name) for name in names})
-
-
-def empty_window(span: int | None, last: int | None) -> WindowArrays:
-    window = zeros(WindowArrays, clocks=CLOCKS)
-    window.clocks[SPAN], window.clocks[LAST], window.clocks[CLOCK] = span or 0, last or 0, NO_TIME
-    return window
 
 
 def more(rows: int, share: int = 4) -> int:
@@ -122,49 +69,27 @@ def slots_for(entries: int) -> int:
     return entries * PARTS // FULL + 2
 
 
-def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
-    """The same rows, with room for more; what is in the new ones is left open."""
+def enlarge(graph: GraphArrays, name: str, rows: int) -> None:
+    """Gives an array more rows; what is in the new ones is left open."""
     check(rows)
+    array = getattr(graph, name)
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
-    return larger  # type: ignore[return-value]
+    setattr(graph, name, larger)
 
 
 def lacking(graph: GraphArrays) -> set[str]:
     """The arrays that have no room for another edge; those of adjacency only where it is kept."""
-    counters, found = graph.counters, set()
-    if counters[FREE_EDGE] == 0 and counters[EDGES] >= len(graph.edges):
+    found = set()
+    if graph.free_edge == 0 and graph.numbered >= len(graph.edges):
         found.add("edges")
-    if slots_for(int(counters[TAKEN]) + 1) > len(graph.slots):
+    if slots_for(graph.taken + 1) > len(graph.slots):
         found.add("slots")
     if len(graph.runs):
-        needed = {"runs": counters[RUNS] + 2, "heads": slots_for(int(counters[RUNS]) + 2)}
-        needed["pool"] = counters[POOL] + counters[NEED]
+        runs = graph.run_count + 2
+        needed = {"runs": runs, "heads": slots_for(runs), "pool": graph.pool_end + graph.pool_need}
         found.update(name for name, rows in needed.items() if rows > len(getattr(graph, name)))
     return found
-
-
-def is_wasteful(graph: GraphArrays) -> bool:
-    """Whether most runs are empty, or most places in the pool are free: then the runs are better listed anew."""
-    counters = graph.counters
-    return bool(2 * counters[IDLE] > counters[RUNS] or 2 * counters[VACANT] > counters[POOL])
-
-
-def promising(window: WindowArrays, promises: int) -> WindowArrays:
-    """A window with room for so many more promises; a ring begins anew at the beginning of a larger array."""
-    heap, queue, clocks = window
-    if clocks[SPAN] and len(heap) < clocks[HEAP] + promises:
-        heap = enlarged(heap, max(more(len(heap)), int(clocks[HEAP]) + promises))
-    if clocks[LAST] and len(queue) < clocks[QUEUE] + promises:
-        queue = _unrolled(queue, clocks, int(clocks[QUEUE]) + promises)
-        clocks[QUEUE_FIRST] = 0
-    return WindowArrays(heap, queue, clocks)
-
-
-def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
-    larger = np.empty((1 << (max(rows, first_room(LEAST)) - 1).bit_length(), 2), np.int64)
-    larger[: len(queue)] = np.roll(queue, -int(clocks[QUEUE_FIRST]), axis=0)
-    return larger
 
 
 # --- edges that agree with a pattern -----------------------------------------------------------------------------
@@ -181,7 +106,7 @@ _NOTHING = np.empty(0, np.int64)
 
 def present(graph: GraphArrays, hidden: Collection[int] = ()) -> Int64s:
     """All present edges but those of hidden properties."""
-    edges = np.flatnonzero(graph.edges[: graph.counters[EDGES], LINK] & PRESENT)
+    edges = np.flatnonzero(graph.edges[: graph.numbered, LINK] & PRESENT)
     if not hidden:
         return edges
     seen: Int64s = edges[~np.isin(graph.edges[edges, PREDICATE], list(hidden))]
@@ -248,7 +173,7 @@ def _edges_of(graph: GraphArrays, run: int) -> Int32s:
 # The evolving graph in flat arrays: triples of term ids, each with an optional weight and times, at 32 bytes an edge.
 #
 # `FlatGraph` owns the arrays that kernels work on, makes room in them, and answers Python. Kernels may change the
-# graph for as long as they have room; then they return, `grow` makes more, and `arrays` and `window` are to be asked
+# graph for as long as they have room; then they return, and `grow` makes more.
 # for again. Edges keep their numbers; runs, the lists of a vertex's edges, may get others.
 #
 # Lists of edges by vertex cost more than the edges, and are only kept where they are needed: see `keep_adjacency`.
@@ -261,16 +186,17 @@ class FlatGraph:
     """A set of edges between term ids. `span` (in microseconds) and `last` (in updates) are its window, if any."""
 
     def __init__(self, span: int | None = None, last: int | None = None) -> None:
-        self.arrays: GraphArrays = empty_graph(timed=span is not None or last is not None)
-        self.window = empty_window(span, last)
+        room, timed = first_room(LEAST), span is not None or last is not None
+        self.arrays = GraphArrays(slot=slots_for(room), edge=room, time=room * timed, size=SIZES)
+        self.arrays.span, self.arrays.last = span or 0, last or 0
         self._vertices = 0
 
     def __len__(self) -> int:
-        return len(self.edge_numbers()) if self.virtual else int(self.arrays.counters[LIVE])
+        return len(self.edge_numbers()) if self.virtual else self.arrays.live
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.arrays, *self.window))
+        return self.arrays.nbytes
 
     @property
     def has_adjacency(self) -> bool:
@@ -279,32 +205,31 @@ class FlatGraph:
     @property
     def virtual(self) -> range:
         """The ids of virtual properties."""
-        first = int(self.arrays.counters[VIRTUAL])
+        first = self.arrays.first_virtual
         return range(first, first + VIRTUALS) if first >= 0 else range(0)
 
     def is_virtual(self, predicates: Int32s) -> Any:
         """Which of some properties are virtual."""
-        first = self.arrays.counters[VIRTUAL]
+        first = self.arrays.first_virtual
         return (predicates >= first) & (predicates < first + VIRTUALS)
 
     def set_virtual(self, first: int) -> None:
         """Makes neighbouring ids those of virtual properties."""
-        self.arrays.counters[VIRTUAL] = first
+        self.arrays.first_virtual = first
 
     @property
     def clock(self) -> int | None:
         """The latest time so far."""
-        clock = int(self.window.clocks[CLOCK])
-        return None if clock == NO_TIME else clock
+        return None if self.arrays.clock == NO_TIME else self.arrays.clock
 
     @property
     def accepted(self) -> int:
         """How many updates there were."""
-        return int(self.window.clocks[ACCEPTED])
+        return self.arrays.accepted
 
     def set_clocks(self, clock: int | None, accepted: int) -> None:
-        self.window.clocks[CLOCK] = NO_TIME if clock is None else clock
-        self.window.clocks[ACCEPTED] = accepted
+        self.arrays.clock = NO_TIME if clock is None else clock
+        self.arrays.accepted = accepted
 
     # --- edges --------------------------------------------------------------------------------------------------
 
@@ -318,7 +243,7 @@ class FlatGraph:
 
     def find(self, subject: int, predicate: int, object: int) -> int:
         """The number of an edge that is there, or -1."""
-        return int(graph_kernels.find(self.arrays, subject, predicate, object))
+        return int(graph_kernels.find(self.arrays.address, subject, predicate, object))
 
     def holds(self, subject: int, predicate: int, object: int) -> bool:
         return self.find(subject, predicate, object) >= 0
@@ -338,7 +263,7 @@ class FlatGraph:
 
     def drop_edges(self, edges: Int64s) -> None:
         """Takes edges away that are there."""
-        graph_kernels.drop_all(self.arrays, _fixed(edges, np.int64))
+        graph_kernels.drop_all(self.arrays.address, _fixed(edges, np.int64))
 
     def enter_edges(self, subject: Column, predicate: Column, object: Column) -> Int64s:
         """The numbers of edges to wait for, there or not.
@@ -349,13 +274,13 @@ class FlatGraph:
         self.reserve(edges=len(s))
         edges = np.empty(len(s), np.int64)
         row = 0
-        while (row := graph_kernels.enter_all(self.arrays, s, p, o, row, edges)) < len(edges):
+        while (row := graph_kernels.enter_all(self.arrays.address, s, p, o, row, edges)) < len(edges):
             self.grow()
         return edges
 
     def leave_edges(self, edges: Int64s) -> None:
         """No query waits for these any more."""
-        graph_kernels.leave_all(self.arrays, _fixed(edges, np.int64))
+        graph_kernels.leave_all(self.arrays.address, _fixed(edges, np.int64))
 
     # --- many edges ---------------------------------------------------------------------------------------------
 
@@ -381,7 +306,7 @@ class FlatGraph:
         weight = np.full(len(subject), np.nan) if weight is None else weight
         self._add(EdgeColumns._make((subject, predicate, object, weight, at, known, none)))
         if timed:
-            graph_kernels.expire(self.arrays, self.window)
+            graph_kernels.expire(self.arrays.address)
 
     def saved(self) -> EdgeColumns:
         """The edges in the order of their numbers; NaN and NO_TIME where something is not known."""
@@ -401,14 +326,14 @@ class FlatGraph:
         self._add(EdgeColumns._make(column[order] for column in rows))
 
     def _add(self, rows: EdgeColumns) -> None:
-        kinds = (field.dtype for field in fields_of(EdgeColumns))
+        kinds = (np.int32, np.int32, np.int32, np.float64, np.int64, np.int64, np.int64)
         fixed = EdgeColumns._make(_fixed(column, kind) for column, kind in zip(rows, kinds, strict=True))
         if not np.isnan(fixed.weight).all():
             self.keep_weights()
         if len(fixed.subject):
             self.cover(1 + max(int(fixed.subject.max()), int(fixed.object.max())))
         row = 0
-        while (row := graph_kernels.load(self.arrays, self.window, fixed, row)) < len(fixed.subject):
+        while (row := graph_kernels.load(self.arrays.address, fixed, row)) < len(fixed.subject):
             self.grow()
 
     # --- room ---------------------------------------------------------------------------------------------------
@@ -416,7 +341,7 @@ class FlatGraph:
     def keep_weights(self) -> None:
         """From now on edges have weights; those that are there have none so far."""
         if not len(self.arrays.weights):
-            self.arrays = self.arrays._replace(weights=np.full(len(self.arrays.edges), np.nan))
+            self.arrays.weights = np.full(len(self.arrays.edges), np.nan)
 
     def keep_adjacency(self) -> None:
         """From now on the edges of each vertex are listed; those that are there are listed at once.
@@ -431,16 +356,13 @@ class FlatGraph:
     def cover(self, vertices: int) -> None:
         """Makes term ids below `vertices` valid ends of edges."""
         self._vertices = max(self._vertices, vertices)
-        first = self.arrays.first
-        if self.has_adjacency and len(first) < self._vertices:
-            larger = np.zeros(max(self._vertices, len(first) + len(first) // 4), np.int32)
-            larger[: len(first)] = first
-            self.arrays = self.arrays._replace(first=larger)
+        known = len(self.arrays.first)
+        if self.has_adjacency and known < self._vertices:
+            self.arrays.resize("vertex", max(self._vertices, known + known // 4))
 
     def reserve(self, edges: int = 0, vertices: int = 0) -> None:
         """Makes room for so many more edges, so that arrays need not grow again and again."""
-        more = first_room(edges + 1, 0)  # kernels ask for room before they know the need
-        numbers = int(self.arrays.counters[EDGES]) + more
+        numbers = self.arrays.numbered + first_room(edges + 1, 0)  # kernels ask for room before they know the need
         if numbers > len(self.arrays.edges):
             self._resize_edges(numbers)
         if slots_for(numbers) > len(self.arrays.slots):
@@ -449,48 +371,60 @@ class FlatGraph:
 
     def grow(self) -> None:
         """Makes room wherever there is none for another edge."""
-        short = lacking(self.arrays)
+        graph, short = self.arrays, lacking(self.arrays)
         if "edges" in short:
-            self._resize_edges(more(len(self.arrays.edges)))
+            self._resize_edges(more(len(graph.edges)))
         if "slots" in short:
-            self._resize_slots(more(len(self.arrays.slots)))
+            self._resize_slots(more(len(graph.slots)))
         if short & _ADJACENCY:
-            if is_wasteful(self.arrays):
-                self._list_runs()
+            if 2 * graph.idle_runs > graph.run_count or 2 * graph.vacant > graph.pool_end:
+                self._list_runs()  # most runs are empty, or most places in the pool are free
             self._grow_runs()
-        self.window = promising(self.window, 1)
+        if graph.span and len(graph.heap) == graph.heap_size:
+            enlarge(graph, "heap", more(len(graph.heap)))
+        if graph.last and len(graph.queue) == graph.queue_size:  # a ring begins anew at the beginning of a larger array
+            size = 1 << (max(graph.queue_size + 1, first_room(LEAST)) - 1).bit_length()
+            larger = np.empty((size, 2), np.int64)
+            larger[: len(graph.queue)] = np.roll(graph.queue, -graph.queue_first, axis=0)
+            graph.queue, graph.queue_first = larger, 0
 
     def _resize_edges(self, rows: int) -> None:
-        columns = {name: getattr(self.arrays, name) for name in ("edges", "weights", "times", "places")}
-        self.arrays = self.arrays._replace(
-            **{name: enlarged(array, rows) for name, array in columns.items() if len(array)}
-        )
+        for name in ("edges", "weights", "times", "places"):
+            if len(getattr(self.arrays, name)):
+                enlarge(self.arrays, name, rows)
 
     def _resize_slots(self, size: int) -> None:
         slots = np.zeros(size, np.int64)
         graph_kernels.rehash_slots(self.arrays.slots, slots)
-        self.arrays = self.arrays._replace(slots=slots)
+        self.arrays.slots = slots
 
     def _list_runs(self) -> None:
-        """Lists the edges of each vertex anew, without what earlier edges left behind."""
-        self.arrays = without_runs(self.arrays, self._vertices)
+        """Lists the edges of each vertex anew, without what earlier edges left behind, and with about as much room as
+        that will need."""
+        graph, rows = self.arrays, self.arrays.live + first_room(LEAST)
+        graph.run_count = graph.pool_end = graph.free_sizes = graph.idle_runs = graph.vacant = 0
+        graph.pool_need = _NEED
+        graph.places, graph.first = np.zeros((len(graph.edges), 2), np.int32), np.zeros(self._vertices, np.int32)
+        graph.runs, graph.pool = np.zeros((rows, RUN_COLUMNS), np.int32), np.zeros((rows, 2), np.int32)
+        graph.free = np.zeros(SIZES, np.int64)
+        self._set_heads(slots_for(rows))
         edge = 0
-        while (edge := graph_kernels.list_runs(self.arrays, edge)) < self.arrays.counters[EDGES]:
+        while (edge := graph_kernels.list_runs(graph.address, edge)) < graph.numbered:
             self._grow_runs()
+
+    def _set_heads(self, size: int) -> None:
+        check(size)
+        self.arrays.heads, self.arrays.run_bits = np.zeros(size, np.int32), size.bit_length()
+        graph_kernels.rehash_heads(self.arrays.address)
 
     def _grow_runs(self) -> None:
         graph, short = self.arrays, lacking(self.arrays)
         if "runs" in short:
-            graph = graph._replace(runs=enlarged(graph.runs, more(len(graph.runs), 8)))
+            enlarge(graph, "runs", more(len(graph.runs), 8))
         if "heads" in short:
-            check(more(len(graph.heads)))
-            graph = graph._replace(heads=np.zeros(more(len(graph.heads)), np.int32))
-            graph.counters[RUN_BITS] = len(graph.heads).bit_length()
-            graph_kernels.rehash_heads(graph, graph.heads)
+            self._set_heads(more(len(graph.heads)))
         if "pool" in short:
-            needed = int(graph.counters[POOL] + graph.counters[NEED])
-            graph = graph._replace(pool=enlarged(graph.pool, max(more(len(graph.pool), 8), needed)))
-        self.arrays = graph
+            enlarge(graph, "pool", max(more(len(graph.pool), 8), graph.pool_end + graph.pool_need))
 
 
 def _fixed(column: Any, kind: Any) -> Any:

@@ -5,30 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, from_dtype, int32, int64
+from numba import float64, int32, int64
 
-from heliograph.compiled.arrays import INT32S, INT64S, array, named, prefetch, rows
+from heliograph.compiled.arrays import FLOATS, INT32S, INT64S, NEW_INT64S, named, prefetch
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.hashmap import edge_hash
+from heliograph.compiled.records import ADDRESS, Struct, array, number, view
 from heliograph.watch.layout import (
-    ACCEPTED,
     AT,
-    CLASSES,
-    CLOCK,
     EDGE,
     EDGE_COLUMNS,
-    EDGES,
-    FREE_EDGE,
     FULL,
-    HEAP,
-    IDLE,
     IN,
     KEY,
-    LAST,
     LENGTH,
     LINK,
-    LIVE,
-    NEED,
     NEIGHBOUR,
     NEXT_RUN,
     NO_TIME,
@@ -36,48 +27,73 @@ from heliograph.watch.layout import (
     OBJECT,
     OUT,
     PARTS,
-    POOL,
     PREDICATE,
     PRESENT,
-    QUEUE,
-    QUEUE_FIRST,
-    RUN_BITS,
     RUN_COLUMNS,
-    RUNS,
     SEQ,
-    SPAN,
     START,
     SUBJECT,
-    TAKEN,
-    VACANT,
     VERTEX,
+    VIRTUALS,
     EdgeColumns,
-    GraphArrays,
+    Floats,
     Int32s,
     Int64s,
     Stamp,
-    WindowArrays,
-    fields_of,
 )
 
-# --- types -------------------------------------------------------------------------------------------------------
-
-# Numba's types for the arrays of an evolving graph, and rows of edges for its kernels.
-
-NEW_INT32S, NEW_INT64S, NEW_FLOATS = (array(dtype, writable=True) for dtype in (int32, int64, float64))
-INT32_ROWS, INT64_ROWS = rows(int32, writable=True), rows(int64, writable=True)
+# --- the structure ----------------------------------------------------------------------------------------------
 
 
-def _typed(structure: type[tuple[Any, ...]], *, writable: bool) -> Any:
-    """The type that kernels see of a structure of arrays."""
-    kinds = [
-        (rows if field.columns else array)(from_dtype(field.dtype), writable=writable) for field in fields_of(structure)
-    ]
-    return named(structure, *kinds)
+class GraphArrays(Struct):
+    """Arrays with room to grow; numbers say how much of each is in use. Everything changes.
+
+    Without adjacency, `places`, `heads`, `runs`, `first` and `pool` are empty: where only whole edges are asked for,
+    none is needed. Without a window, or without weights, `times` and `weights` are empty.
+
+    Of a window, `heap` and `queue` say which edges go when. Promises (when, edge) that a later renewal made void are
+    noticed when they come up.
+    """
+
+    slots: Int64s = array(int64, "slot")  # open addressing: the upper half of an edge's hash (31 bits) and 1 + its
+    # number; 0 is free
+    edges: Int32s = array(int32, "edge", EDGE_COLUMNS)
+    places: Int32s = array(int32, "place", 2)  # where an edge stands in its run of OUT and in its run of IN
+    heads: Int32s = array(int32, "head")  # open addressing over (vertex, key): some bits of a run's hash and 1 + its
+    # number; 0 is free
+    runs: Int32s = array(int32, "run", RUN_COLUMNS)
+    first: Int32s = array(int32, "vertex")  # 1 + its first run
+    pool: Int32s = array(int32, "pool", 2)
+    free: Int64s = array(int64, "size")  # by the logarithm of the size: 1 + the first place of the first free block
+    weights: Floats = array(float64, "weight")  # by edge; NaN is none
+    times: Int64s = array(int64, "time", 3)  # by edge; NO_TIME is none
+    heap: Int64s = array(int64, "heap", 3)  # rows (at, seq, edge), a binary heap by (at, seq)
+    queue: Int64s = array(int64, "queue", 2)  # rows (number, edge), a ring of a power of two
+
+    numbered: int = number()  # numbers of edges given out
+    free_edge: Any = number()  # 1 + the first free number, SUBJECT of it the next
+    live: int = number()  # edges present
+    taken: int = number()  # slots
+    run_count: int = number()
+    idle_runs: int = number()  # without edges
+    run_bits: int = number()  # of a run's number in `heads`
+    pool_end: Any = number()  # places given out
+    pool_need: Any = number(6)  # places that the next edge might need; at first two blocks of two, one after a gap
+    vacant: int = number()  # free places below `pool_end`
+    free_sizes: int = number()  # a bit for each size of which there are free blocks
+    first_virtual: int = number(-VIRTUALS)  # virtual properties have the VIRTUALS ids from here on
+
+    span: int = number()  # the window's extent in time, and in updates; 0 is none by that measure
+    last: int = number()
+    clock: int = number(NO_TIME)
+    accepted: int = number()  # updates so far
+    heap_size: int = number()  # promises
+    queue_size: int = number()
+    queue_first: int = number()  # where the queue begins in its ring
 
 
-GRAPH, WINDOW = _typed(GraphArrays, writable=True), _typed(WindowArrays, writable=True)
-ROWS = _typed(EdgeColumns, writable=False)
+graph_at = view(GraphArrays)
+EDGE_ROWS = named(EdgeColumns, INT32S, INT32S, INT32S, FLOATS, INT64S, INT64S, INT64S)
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
@@ -178,13 +194,13 @@ def head_entry(tag: Any, number: Any, bits: Any) -> Any:
 @kernel(inline=True)
 def run_in(graph: GraphArrays, place: Any) -> Any:
     """The run that stands in a place of `heads`, or -1."""
-    return (np.int64(graph.heads[place]) & ((1 << graph.counters[RUN_BITS]) - 1)) - 1
+    return (np.int64(graph.heads[place]) & ((1 << graph.run_bits) - 1)) - 1
 
 
 @kernel(inline=True)
 def head_of(graph: GraphArrays, vertex: Any, key: Any) -> Any:
     """The place in `heads` of a run, or the free one that it would take."""
-    heads, runs, tag, bits = graph.heads, graph.runs, run_tag(vertex, key), graph.counters[RUN_BITS]
+    heads, runs, tag, bits = graph.heads, graph.runs, run_tag(vertex, key), graph.run_bits
     place = home(tag, len(heads))
     mark = head_entry(tag, 0, bits) >> bits
     while heads[place] != 0:
@@ -269,6 +285,22 @@ def _prefetch_run(graph: GraphArrays, vertex: Any, key: Any) -> None:
         prefetch(graph.runs, run * RUN_COLUMNS)
 
 
+@kernel(inline=True)
+def prefetch_first(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
+    """Asks for the memory that a change of an edge begins with."""
+    prefetch_edge(graph, subject, predicate, object)
+    if len(graph.runs):
+        prefetch_ends(graph, subject, predicate, object)
+
+
+@kernel(inline=True)
+def prefetch_second(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
+    """Asks for what that leads to."""
+    prefetch_row(graph, subject, predicate, object)
+    if len(graph.runs):
+        prefetch_runs(graph, subject, predicate, object)
+
+
 # --- blocks of places --------------------------------------------------------------------------------------------
 
 # Blocks of places for the runs of an evolving graph, each of a power of two and at a multiple of its size.
@@ -287,7 +319,7 @@ _ONE = np.int64(1)
 @kernel()
 def take(graph: GraphArrays, k: Any) -> Any:
     """A block of 2^k places: a free one, a part of a larger free one, or a new one."""
-    classes = graph.counters[CLASSES] >> k
+    classes = graph.free_sizes >> k
     if classes == 0:
         return _extend(graph, k)
     found = k
@@ -305,15 +337,15 @@ def take(graph: GraphArrays, k: Any) -> Any:
 @kernel()
 def _extend(graph: GraphArrays, k: Any) -> Any:
     """A block at the end of the pool; what is passed over for it to begin at a multiple of its size becomes free."""
-    size, end = _ONE << k, graph.counters[POOL]
+    size, end = _ONE << k, graph.pool_end
     while end & (size - 1):
         gap = np.int64(1)
         while end & (_ONE << gap) == 0:
             gap += 1
-        graph.counters[POOL] = end + (_ONE << gap)
+        graph.pool_end = end + (_ONE << gap)
         give(graph, end, gap)
-        end = graph.counters[POOL]
-    graph.counters[POOL] = end + size
+        end = graph.pool_end
+    graph.pool_end = end + size
     return end
 
 
@@ -330,7 +362,7 @@ def give(graph: GraphArrays, block: Any, k: Any) -> None:
 
 @kernel(inline=True)
 def is_free(graph: GraphArrays, block: Any, k: Any) -> Any:
-    return block < graph.counters[POOL] and graph.pool[block, EDGE] == -1 - k
+    return block < graph.pool_end and graph.pool[block, EDGE] == -1 - k
 
 
 @kernel()
@@ -352,8 +384,8 @@ def _link(graph: GraphArrays, block: Any, k: Any) -> None:
     if following:
         graph.pool[following, NEIGHBOUR] = block + 1
     graph.free[k] = block + 1
-    graph.counters[CLASSES] |= _ONE << k
-    graph.counters[VACANT] += _ONE << k
+    graph.free_sizes |= _ONE << k
+    graph.vacant += _ONE << k
 
 
 @kernel()
@@ -365,9 +397,9 @@ def _unlink(graph: GraphArrays, block: Any, k: Any) -> None:
         graph.free[k] = following
     if following:
         graph.pool[following, NEIGHBOUR] = before
-    graph.counters[VACANT] -= _ONE << k
+    graph.vacant -= _ONE << k
     if graph.free[k] == 0:
-        graph.counters[CLASSES] &= ~(_ONE << k)
+        graph.free_sizes &= ~(_ONE << k)
 
 
 # --- runs --------------------------------------------------------------------------------------------------------
@@ -404,7 +436,7 @@ def _join(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     length = np.int64(graph.runs[run, LENGTH])
     if length == 0:
         graph.runs[run, START] = edge
-        graph.counters[IDLE] -= 1
+        graph.idle_runs -= 1
     else:
         if length & (length - 1) == 0:
             _widen(graph, run, length)
@@ -414,20 +446,20 @@ def _join(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     graph.places[edge, key & 1] = length
     graph.runs[run, LENGTH] = length + 1
     if length & (length + 1) == 0:  # a full block: next time two runs may need one twice the size, one after a gap
-        graph.counters[NEED] = max(graph.counters[NEED], 6 * (length + 1))
+        graph.pool_need = max(graph.pool_need, 6 * (length + 1))
 
 
 @kernel()
 def _begin(graph: GraphArrays, vertex: Any, key: Any, place: Any) -> None:
     """A run without edges, in its place in `heads`."""
-    run = graph.counters[RUNS]
+    run = graph.run_count
     graph.runs[run, VERTEX], graph.runs[run, KEY] = vertex, key
     graph.runs[run, START], graph.runs[run, LENGTH] = 0, 0
     graph.runs[run, NEXT_RUN] = graph.first[vertex]
     graph.first[vertex] = run + 1
-    graph.heads[place] = head_entry(run_tag(vertex, key), run + 1, graph.counters[RUN_BITS])
-    graph.counters[RUNS] = run + 1
-    graph.counters[IDLE] += 1
+    graph.heads[place] = head_entry(run_tag(vertex, key), run + 1, graph.run_bits)
+    graph.run_count = run + 1
+    graph.idle_runs += 1
 
 
 @kernel()
@@ -454,7 +486,7 @@ def _quit(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     length, start = np.int64(graph.runs[run, LENGTH]) - 1, np.int64(graph.runs[run, START])
     graph.runs[run, LENGTH] = length
     if length == 0:
-        graph.counters[IDLE] += 1
+        graph.idle_runs += 1
         return
     place, last = graph.places[edge, key & 1], start + length
     if place != length:
@@ -497,23 +529,24 @@ def _logarithm(power: Any) -> Any:
 
 @kernel(inline=True)
 def has_room(graph: GraphArrays) -> Any:
-    """Whether one more edge can be put or entered, whatever it is."""
-    counters = graph.counters
+    """Whether one more edge can be put or entered, whatever it is, and noted in the window."""
     return (
-        (counters[FREE_EDGE] != 0 or counters[EDGES] < len(graph.edges))
-        and (counters[TAKEN] + 1) * PARTS <= len(graph.slots) * FULL
+        (graph.free_edge != 0 or graph.numbered < len(graph.edges))
+        and (graph.taken + 1) * PARTS <= len(graph.slots) * FULL
         and (len(graph.runs) == 0 or runs_have_room(graph))
+        and (graph.span == 0 or graph.heap_size < len(graph.heap))
+        and (graph.last == 0 or graph.queue_size < len(graph.queue))
     )
 
 
 @kernel(inline=True)
 def runs_have_room(graph: GraphArrays) -> Any:
     """Whether one more edge can be listed with its ends."""
-    runs = graph.counters[RUNS] + 2
+    runs = graph.run_count + 2
     return (
         runs <= len(graph.runs)
         and runs * PARTS <= len(graph.heads) * FULL
-        and graph.counters[POOL] + graph.counters[NEED] <= len(graph.pool)
+        and graph.pool_end + graph.pool_need <= len(graph.pool)
     )
 
 
@@ -522,7 +555,7 @@ def put(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """Adds an edge that is not present, without a weight or times; its number. Needs room."""
     edge = enter(graph, subject, predicate, object)
     graph.edges[edge, LINK] |= PRESENT
-    graph.counters[LIVE] += 1
+    graph.live += 1
     if len(graph.weights):
         graph.weights[edge] = np.nan
     if len(graph.times):
@@ -538,12 +571,12 @@ def drop(graph: GraphArrays, edge: Any) -> None:
     if len(graph.runs):
         quit_runs(graph, edge)
     graph.edges[edge, LINK] &= ~PRESENT
-    graph.counters[LIVE] -= 1
+    graph.live -= 1
     if graph.edges[edge, LINK] == 0:
         _forget(graph, edge)
 
 
-@kernel()
+@kernel(inline=True)
 def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge; one that is not there is entered as absent, for a query to wait for. Needs room."""
     tag = edge_tag(subject, predicate, object)
@@ -551,7 +584,7 @@ def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     if graph.slots[place] == 0:
         edge = _number(graph)
         graph.slots[place] = (tag << 32) | (edge + 1)
-        graph.counters[TAKEN] += 1
+        graph.taken += 1
         graph.edges[edge, SUBJECT], graph.edges[edge, OBJECT] = subject, object
         graph.edges[edge, PREDICATE], graph.edges[edge, LINK] = predicate, 0
     return (graph.slots[place] & EDGE_NUMBER) - 1
@@ -565,18 +598,18 @@ def leave(graph: GraphArrays, edge: Any) -> None:
         _forget(graph, edge)
 
 
-@kernel()
+@kernel(inline=True)
 def _number(graph: GraphArrays) -> Any:
     """A number that no edge has."""
-    edge = graph.counters[FREE_EDGE] - 1
+    edge = graph.free_edge - 1
     if edge >= 0:
         following = np.int64(graph.edges[edge, SUBJECT])
-        graph.counters[FREE_EDGE] = following
+        graph.free_edge = following
         if following:  # it lies anywhere: by the time it is needed it will have come
             prefetch(graph.edges, (following - 1) * EDGE_COLUMNS)
         return edge
-    edge = graph.counters[EDGES]
-    graph.counters[EDGES] = edge + 1
+    edge = graph.numbered
+    graph.numbered = edge + 1
     return edge
 
 
@@ -590,9 +623,9 @@ def _forget(graph: GraphArrays, edge: Any) -> None:
     while (slots[place] & EDGE_NUMBER) - 1 != edge:
         place = place + 1 if place + 1 < len(slots) else 0
     _vacate(slots, place)
-    graph.counters[TAKEN] -= 1
-    graph.edges[edge, SUBJECT] = graph.counters[FREE_EDGE]
-    graph.counters[FREE_EDGE] = edge + 1
+    graph.taken -= 1
+    graph.edges[edge, SUBJECT] = graph.free_edge
+    graph.free_edge = edge + 1
 
 
 @kernel()
@@ -630,31 +663,22 @@ _EDGE = 2  # of the heap, after (at, seq); of the queue it is 1
 
 
 @kernel(inline=True)
-def tick(window: WindowArrays, at: Any) -> None:
+def tick(graph: GraphArrays, at: Any) -> None:
     """One more update is accepted; the time is the latest so far."""
-    window.clocks[ACCEPTED] += 1
-    move(window, at)
+    graph.accepted += 1
+    move(graph, at)
 
 
 @kernel(inline=True)
-def move(window: WindowArrays, at: Any) -> None:
-    window.clocks[CLOCK] = max(window.clocks[CLOCK], at)  # NO_TIME is below every time
-
-
-@kernel(inline=True)
-def window_has_room(window: WindowArrays) -> Any:
-    """Whether one more edge can be noted."""
-    clocks = window.clocks
-    return (clocks[SPAN] == 0 or clocks[HEAP] < len(window.heap)) and (
-        clocks[LAST] == 0 or clocks[QUEUE] < len(window.queue)
-    )
+def move(graph: GraphArrays, at: Any) -> None:
+    graph.clock = max(graph.clock, at)  # NO_TIME is below every time
 
 
 # --- what is known of an edge -----------------------------------------------------------------------------------
 
 
 @kernel()
-def stamp_new(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> None:
+def stamp_new(graph: GraphArrays, edge: Any, stamp: Stamp) -> None:
     """A fresh edge takes the weight and the times it is given, and will go in its time."""
     if len(graph.weights):
         graph.weights[edge] = stamp.weight
@@ -664,11 +688,11 @@ def stamp_new(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp)
             stamp.seq,
             stamp.number,
         )
-        note(window, graph, edge)
+        note(graph, edge)
 
 
 @kernel()
-def renew(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> None:
+def renew(graph: GraphArrays, edge: Any, stamp: Stamp) -> None:
     """A present edge that is added again: it takes a weight that is given, and in a window the later time.
 
     What has no time stays without: background does not begin to age by being mentioned.
@@ -680,92 +704,90 @@ def renew(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> 
     known = graph.times[edge, AT]
     if known != NO_TIME and stamp.at >= known and (stamp.at != known or stamp.seq != graph.times[edge, SEQ]):
         graph.times[edge, AT], graph.times[edge, SEQ] = stamp.at, stamp.seq
-        _note_time(window, graph, edge)
+        _note_time(graph, edge)
     known = graph.times[edge, NUMBER]
     if known != NO_TIME and stamp.number != NO_TIME and stamp.number != known:
         graph.times[edge, NUMBER] = stamp.number
-        _note_number(window, graph, edge)
+        _note_number(graph, edge)
 
 
 # --- promises ---------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def note(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
+def note(graph: GraphArrays, edge: Any) -> None:
     """Promises that an edge with its times will go, by each measure of the window."""
     if graph.times[edge, AT] != NO_TIME:
-        _note_time(window, graph, edge)
+        _note_time(graph, edge)
     if graph.times[edge, NUMBER] != NO_TIME:
-        _note_number(window, graph, edge)
+        _note_number(graph, edge)
 
 
 @kernel()
-def next_due(window: WindowArrays, graph: GraphArrays) -> Any:
+def next_due(graph: GraphArrays) -> Any:
     """The next edge that is too old, or -1; the caller takes it away."""
-    clocks = window.clocks
-    while clocks[HEAP] and window.heap[0, AT] <= clocks[CLOCK] - clocks[SPAN]:
-        at, seq, edge = window.heap[0, AT], window.heap[0, SEQ], window.heap[0, _EDGE]
-        _pop(window)
+    while graph.heap_size and graph.heap[0, AT] <= graph.clock - graph.span:
+        at, seq, edge = graph.heap[0, AT], graph.heap[0, SEQ], graph.heap[0, _EDGE]
+        _pop(graph)
         if is_present(graph, edge) and graph.times[edge, AT] == at and graph.times[edge, SEQ] == seq:
             return edge
-    while clocks[QUEUE] and window.queue[clocks[QUEUE_FIRST], 0] <= clocks[ACCEPTED] - clocks[LAST]:
-        number, edge = window.queue[clocks[QUEUE_FIRST], 0], window.queue[clocks[QUEUE_FIRST], 1]
-        clocks[QUEUE_FIRST] = (clocks[QUEUE_FIRST] + 1) & (len(window.queue) - 1)
-        clocks[QUEUE] -= 1
+    while graph.queue_size and graph.queue[graph.queue_first, 0] <= graph.accepted - graph.last:
+        number, edge = graph.queue[graph.queue_first, 0], graph.queue[graph.queue_first, 1]
+        graph.queue_first = (graph.queue_first + 1) & (len(graph.queue) - 1)
+        graph.queue_size -= 1
         if is_present(graph, edge) and graph.times[edge, NUMBER] == number:
             return edge
     return np.int64(-1)
 
 
 @kernel()
-def _note_time(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
-    if window.clocks[SPAN] == 0:
+def _note_time(graph: GraphArrays, edge: Any) -> None:
+    if graph.span == 0:
         return
-    place = window.clocks[HEAP]
-    window.clocks[HEAP] = place + 1
+    place = graph.heap_size
+    graph.heap_size = place + 1
     at, seq = graph.times[edge, AT], graph.times[edge, SEQ]
-    while place and _is_before(window, at, seq, (place - 1) >> 1):
-        _copy(window, (place - 1) >> 1, place)
+    while place and _is_before(graph, at, seq, (place - 1) >> 1):
+        _copy(graph, (place - 1) >> 1, place)
         place = (place - 1) >> 1
-    window.heap[place, AT], window.heap[place, SEQ], window.heap[place, _EDGE] = at, seq, edge
+    graph.heap[place, AT], graph.heap[place, SEQ], graph.heap[place, _EDGE] = at, seq, edge
 
 
 @kernel()
-def _note_number(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
-    clocks = window.clocks
-    if clocks[LAST] == 0:
+def _note_number(graph: GraphArrays, edge: Any) -> None:
+    if graph.last == 0:
         return
-    place = (clocks[QUEUE_FIRST] + clocks[QUEUE]) & (len(window.queue) - 1)
-    window.queue[place, 0], window.queue[place, 1] = graph.times[edge, NUMBER], edge
-    clocks[QUEUE] += 1
+    place = (graph.queue_first + graph.queue_size) & (len(graph.queue) - 1)
+    graph.queue[place, 0], graph.queue[place, 1] = graph.times[edge, NUMBER], edge
+    graph.queue_size += 1
 
 
 @kernel()
-def _pop(window: WindowArrays) -> None:
+def _pop(graph: GraphArrays) -> None:
     """Takes the earliest promise out of the heap: the last one sinks from the top to where it belongs."""
-    size = window.clocks[HEAP] - 1
-    window.clocks[HEAP] = size
-    at, seq, edge = window.heap[size, AT], window.heap[size, SEQ], window.heap[size, _EDGE]
+    size = graph.heap_size - 1
+    graph.heap_size = size
+    at, seq, edge = graph.heap[size, AT], graph.heap[size, SEQ], graph.heap[size, _EDGE]
     place, child = np.int64(0), np.int64(1)
     while child < size:
-        if child + 1 < size and _is_before(window, window.heap[child + 1, AT], window.heap[child + 1, SEQ], child):
+        if child + 1 < size and _is_before(graph, graph.heap[child + 1, AT], graph.heap[child + 1, SEQ], child):
             child += 1
-        if not (window.heap[child, AT] < at or (window.heap[child, AT] == at and window.heap[child, SEQ] < seq)):
+        if not (graph.heap[child, AT] < at or (graph.heap[child, AT] == at and graph.heap[child, SEQ] < seq)):
             break
-        _copy(window, child, place)
+        _copy(graph, child, place)
         place, child = child, 2 * child + 1
-    window.heap[place, AT], window.heap[place, SEQ], window.heap[place, _EDGE] = at, seq, edge
+    graph.heap[place, AT], graph.heap[place, SEQ], graph.heap[place, _EDGE] = at, seq, edge
 
 
 @kernel(inline=True)
-def _is_before(window: WindowArrays, at: Any, seq: Any, place: Any) -> Any:
-    return at < window.heap[place, AT] or (at == window.heap[place, AT] and seq < window.heap[place, SEQ])
+def _is_before(graph: GraphArrays, at: Any, seq: Any, place: Any) -> Any:
+    return at < graph.heap[place, AT] or (at == graph.heap[place, AT] and seq < graph.heap[place, SEQ])
 
 
 @kernel(inline=True)
-def _copy(window: WindowArrays, source: Any, target: Any) -> None:
+def _copy(graph: GraphArrays, source: Any, target: Any) -> None:
     for column in range(3):
-        window.heap[target, column] = window.heap[source, column]
+        graph.heap[target, column] = graph.heap[source, column]
 
 
 # --- many edges at once ------------------------------------------------------------------------------------------
@@ -778,28 +800,30 @@ def _copy(window: WindowArrays, source: Any, target: Any) -> None:
 _AHEAD = 12  # rows; the memory of their slots is asked for that much earlier
 
 
-@kernel((GRAPH, int64, int64, int64))
-def find(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
+@kernel((ADDRESS, int64, int64, int64))
+def find(address: int, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of a present edge, or -1."""
+    graph = graph_at(address)
     edge = find_edge(graph, subject, predicate, object)
     return edge if edge >= 0 and is_present(graph, edge) else -1
 
 
-@kernel((GRAPH, WINDOW, ROWS, int64))
-def load(graph: GraphArrays, window: WindowArrays, rows: EdgeColumns, first: Any) -> Any:
+@kernel((ADDRESS, EDGE_ROWS, int64))
+def load(address: int, rows: EdgeColumns, first: Any) -> Any:
     """Adds edges as rows say, or renews them; the row at which there was no room."""
+    graph = graph_at(address)
     for row in range(first, len(rows.subject)):
-        if not has_room(graph) or not window_has_room(window):
+        if not has_room(graph):
             return row
         _look_ahead(graph, rows, row)
         stamp = Stamp(rows.weight[row], rows.at[row], rows.seq[row], rows.number[row])
-        move(window, stamp.at)
+        move(graph, stamp.at)
         edge = find_edge(graph, rows.subject[row], rows.predicate[row], rows.object[row])
         if edge >= 0 and is_present(graph, edge):
-            renew(graph, window, edge, stamp)
+            renew(graph, edge, stamp)
         else:
             edge = put(graph, rows.subject[row], rows.predicate[row], rows.object[row])
-            stamp_new(graph, window, edge, stamp)
+            stamp_new(graph, edge, stamp)
     return len(rows.subject)
 
 
@@ -808,27 +832,25 @@ def _look_ahead(graph: GraphArrays, rows: EdgeColumns, row: Any) -> None:
     """Asks for memory that later rows will need."""
     far, near, last = row + _AHEAD, row + _AHEAD // 2, len(rows.subject)
     if far < last:
-        prefetch_edge(graph, rows.subject[far], rows.predicate[far], rows.object[far])
-    if len(graph.runs) and far < last:
-        prefetch_ends(graph, rows.subject[far], rows.predicate[far], rows.object[far])
+        prefetch_first(graph, rows.subject[far], rows.predicate[far], rows.object[far])
     if near < last:
-        prefetch_row(graph, rows.subject[near], rows.predicate[near], rows.object[near])
-    if len(graph.runs) and near < last:
-        prefetch_runs(graph, rows.subject[near], rows.predicate[near], rows.object[near])
+        prefetch_second(graph, rows.subject[near], rows.predicate[near], rows.object[near])
 
 
-@kernel((GRAPH, WINDOW))
-def expire(graph: GraphArrays, window: WindowArrays) -> None:
+@kernel((ADDRESS,))
+def expire(address: int) -> None:
     """Takes away what is too old."""
-    edge = next_due(window, graph)
+    graph = graph_at(address)
+    edge = next_due(graph)
     while edge >= 0:
         drop(graph, edge)
-        edge = next_due(window, graph)
+        edge = next_due(graph)
 
 
-@kernel((GRAPH, INT32S, INT32S, INT32S, int64, NEW_INT64S))
-def enter_all(graph: GraphArrays, subject: Int32s, predicate: Int32s, object: Int32s, first: Any, edges: Int64s) -> Any:
+@kernel((ADDRESS, INT32S, INT32S, INT32S, int64, NEW_INT64S))
+def enter_all(address: int, subject: Int32s, predicate: Int32s, object: Int32s, first: Any, edges: Int64s) -> Any:
     """The numbers of edges, entered as absent where they are not there; the row at which there was no room."""
+    graph = graph_at(address)
     for row in range(first, len(subject)):
         if not has_room(graph):
             return row
@@ -836,16 +858,18 @@ def enter_all(graph: GraphArrays, subject: Int32s, predicate: Int32s, object: In
     return len(subject)
 
 
-@kernel((GRAPH, INT64S))
-def leave_all(graph: GraphArrays, edges: Int64s) -> None:
+@kernel((ADDRESS, INT64S))
+def leave_all(address: int, edges: Int64s) -> None:
     """No query waits for these edges any more."""
+    graph = graph_at(address)
     for edge in edges:
         leave(graph, edge)
 
 
-@kernel((GRAPH, INT64S))
-def drop_all(graph: GraphArrays, edges: Int64s) -> None:
+@kernel((ADDRESS, INT64S))
+def drop_all(address: int, edges: Int64s) -> None:
     """Takes present edges away."""
+    graph = graph_at(address)
     for row in range(len(edges)):
         _look_ahead_of(graph, edges, row)
         drop(graph, edges[row])
@@ -870,10 +894,11 @@ def _look_ahead_of(graph: GraphArrays, edges: Int64s, row: Any) -> None:
 # --- arrays made anew -------------------------------------------------------------------------------------------
 
 
-@kernel((GRAPH, int64))
-def list_runs(graph: GraphArrays, first: Any) -> Any:
+@kernel((ADDRESS, int64))
+def list_runs(address: int, first: Any) -> Any:
     """Lists the present edges in the runs of their ends; the edge at which there was no room."""
-    for edge in range(first, graph.counters[EDGES]):
+    graph = graph_at(address)
+    for edge in range(first, graph.numbered):
         if not runs_have_room(graph):
             return edge
         far, near = min(edge + _AHEAD, len(graph.edges) - 1), min(edge + _AHEAD // 2, len(graph.edges) - 1)
@@ -881,7 +906,7 @@ def list_runs(graph: GraphArrays, first: Any) -> Any:
         prefetch_runs(graph, graph.edges[near, SUBJECT], graph.edges[near, PREDICATE], graph.edges[near, OBJECT])
         if is_present(graph, edge):
             join_runs(graph, edge)
-    return graph.counters[EDGES]
+    return graph.numbered
 
 
 @kernel((NEW_INT64S, NEW_INT64S))
@@ -895,14 +920,16 @@ def rehash_slots(old: Int64s, slots: Int64s) -> None:
             slots[place] = entry
 
 
-@kernel((GRAPH, NEW_INT32S))
-def rehash_heads(graph: GraphArrays, heads: Int32s) -> None:
-    """Enters all runs into a table of another size."""
-    for run in range(graph.counters[RUNS]):
-        later = min(run + _AHEAD, graph.counters[RUNS] - 1)
+@kernel((ADDRESS,))
+def rehash_heads(address: int) -> None:
+    """Enters all runs into a table that is empty."""
+    graph = graph_at(address)
+    heads = graph.heads
+    for run in range(graph.run_count):
+        later = min(run + _AHEAD, graph.run_count - 1)
         prefetch(heads, home(run_tag(graph.runs[later, VERTEX], graph.runs[later, KEY]), len(heads)))
         tag = run_tag(graph.runs[run, VERTEX], graph.runs[run, KEY])
         place = home(tag, len(heads))
         while heads[place]:
             place = place + 1 if place + 1 < len(heads) else 0
-        heads[place] = head_entry(tag, run + 1, graph.counters[RUN_BITS])
+        heads[place] = head_entry(tag, run + 1, graph.run_bits)

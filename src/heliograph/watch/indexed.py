@@ -58,29 +58,15 @@ from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_te
 from heliograph.watch.graph import FlatGraph, GraphTriples
 from heliograph.watch.layout import (
     ADD_EDGE,
-    ENTER_HIGH,
-    ENTER_LOW,
-    HELD,
-    LATEST,
-    LIVE,
     NONE,
     OBJECT,
     PREDICATE,
     Q_COUNT,
-    Q_MISSING,
     Q_ROWS,
     Q_TRUTH,
-    STAY_HIGH,
-    STAY_LOW,
     SUBJECT,
     V_COUNT,
     V_ROW,
-    W_KIND,
-    W_PHASE,
-    W_REF,
-    W_SIGN,
-    W_UPDATE,
-    W_VALUE,
     Int32s,
     Int64s,
 )
@@ -254,7 +240,8 @@ class IndexedQueries:
             id for id in asking if id not in known or id in self._memory.initial_pending
         )
         plain = [each for each in subscribed if self._is_plain(each)]
-        self._enter_concrete(plain)
+        if plain:
+            self._enter_concrete(plain)
         entered = {each.subscription.id for each in plain}
         for each in subscribed:
             if each.subscription.id not in entered and each.subscription.id not in self.aside:
@@ -277,8 +264,6 @@ class IndexedQueries:
         return _DERIVED.isdisjoint(map(_PREDICATE, query.patterns))
 
     def _enter_concrete(self, subscribed: Sequence[Subscribed]) -> None:
-        if not subscribed:
-            return
         patterns = [each.subscription.query.patterns for each in subscribed]
         terms: list[Any] = list(chain.from_iterable(chain.from_iterable(patterns)))
         objects = list(map(id, terms))  # most terms are the same objects again and again
@@ -287,7 +272,7 @@ class IndexedQueries:
         edges = np.fromiter(map(ids.__getitem__, objects), np.int32, len(objects)).reshape(-1, 3)
         owner = np.repeat(np.arange(len(patterns)), [len(each) for each in patterns])
         self._graph.cover(len(self._vocabulary))
-        row = self.network.add_concrete([each.subscription.number for each in subscribed], Q_TRUTH, edges, owner)
+        row = self.network.add_concrete(len(subscribed), edges, owner)
         for place, each in enumerate(subscribed):
             self._admit(IndexedEntry(each, Q_TRUTH, row + place, is_change=_is_change(each)))
 
@@ -299,7 +284,7 @@ class IndexedQueries:
         compiled = self.network.compile(query, kind_of(query, options))
         self._want(compiled)
         self._graph.cover(len(self._vocabulary))
-        row = self.network.subscribe(subscribed.subscription.number, compiled)
+        row = self.network.subscribe(compiled)
         entry = IndexedEntry(subscribed, compiled.kind, row, len(compiled.slots), is_change=_is_change(subscribed))
         if query.metrics:
             self._measuring(entry, compiled.slots, compiled.remaining)
@@ -310,7 +295,7 @@ class IndexedQueries:
             if options.top is None and query.having is not None:
                 limits = limits_of(query.having, options.hysteresis)
                 entry.rule = CountRule(query, options.hysteresis) if limits is None else None
-            self.network.set_limits(row, limits)
+            self.network.queries.set_limits(row, limits)
         self._admit(entry)
 
     def _measuring(
@@ -394,10 +379,9 @@ class IndexedQueries:
 
     def put_aside(self) -> None:
         """Puts aside what was given up, when everything before that was reported."""
-        if self.given_up:
-            for id, error in self.given_up.items():
-                self.aside.put(id, error)
-            self.given_up = {}
+        for id, error in self.given_up.items():
+            self.aside.put(id, error)
+        self.given_up = {}
 
     def is_notified(self, entry: IndexedEntry) -> bool:
         return entry.id not in self.aside and entry.id not in self.given_up
@@ -460,9 +444,9 @@ class IndexedQueries:
             limits, count = self.network.queries.limits.array[entry.row], self.count(entry)
             if entry.rule is not None:
                 entry.held = entry.rule.holds((), count, bool(held))
-            enters = limits[ENTER_LOW] <= count <= limits[ENTER_HIGH]
-            limits[HELD] = enters or (bool(held) and limits[STAY_LOW] <= count <= limits[STAY_HIGH])
-            limits[LATEST] = count
+            enters = limits["enter_low"] <= count <= limits["enter_high"]
+            limits["held"] = enters or (bool(held) and limits["stay_low"] <= count <= limits["stay_high"])
+            limits["latest"] = count
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -470,7 +454,7 @@ class IndexedQueries:
         """How many solutions a query has that is counted, or of which matches are."""
         if isinstance(entry.mode, MatchCount):
             return entry.mode.count
-        if self.network.queries.rows.array[entry.row, Q_MISSING]:
+        if self.network.queries.rows.array["missing"][entry.row]:
             return 0
         total = 1
         for component in self.network.queries.components(entry.row):
@@ -497,7 +481,7 @@ class IndexedQueries:
             raise self._too_much()
         if (error := self.given_up.pop(entry.id, None)) is not None:
             raise error
-        return events.listed(events.events[:, W_REF] == component, entry.slots)
+        return events.listed(events.events["ref"] == component, entry.slots)
 
     def solutions(self, entry: IndexedEntry) -> Int32s:
         """All solutions of a listing query but for what it asks of metrics."""
@@ -511,7 +495,7 @@ class IndexedQueries:
         if entry.kind == Q_COUNT:
             return (Match(None, self.count(entry)),) if self._held(entry) else ()
         if entry.kind == Q_TRUTH:
-            if self.network.queries.rows.array[entry.row, Q_MISSING]:
+            if self.network.queries.rows.array["missing"][entry.row]:
                 return ()
             proof = min(answers.answer(entry.query), key=order, default=None) if witness else None
             return (entry.true_match()._replace(witness=proof) if witness else entry.true_match(),)
@@ -573,7 +557,7 @@ class IndexedQueries:
         if entry.is_ranked:
             return ((),) if self.ranking.holds(entry.id) else ()
         if entry.kind == Q_COUNT:
-            holds = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
+            holds = entry.held if entry.rule else self.network.queries.limits.array["held"][entry.row]
             return ((),) if holds else ()
         return () if entry.mode is None else entry.mode.held
 
@@ -585,35 +569,33 @@ def _is_change(subscribed: Subscribed) -> bool:
 # --- events and solutions in order ------------------------------------------------------------------------------
 
 
-def sort_events(events: Int64s, columns: tuple[int, ...]) -> Int64s:
+def sort_events(events: Any, *columns: str) -> Any:
     """By these columns, the last of them first."""
-    if len(events) < 2:
-        return events
-    return events[np.lexsort([events[:, column] for column in columns])]
+    return events if len(events) < 2 else events[np.lexsort([events[column] for column in columns])]
 
 
-def spans(events: Int64s) -> Iterator[slice]:
+def spans(events: Any) -> Iterator[slice]:
     """Runs of events of the same query or component."""
     if len(events):
-        refs = events[:, W_REF]
+        refs = events["ref"]
         cuts = np.flatnonzero(refs[1:] != refs[:-1]) + 1
         yield from (slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(events)]))
 
 
-def net(events: Int64s, terms: Int32s) -> tuple[Int64s, Int32s]:
+def net(events: Any, terms: Int32s) -> tuple[Any, Int32s]:
     """Events and the solutions that they list, without those that came and went within a phase."""
     if len(events) < 2:
         return events, terms
-    phases = 2 * events[:, W_UPDATE] + events[:, W_PHASE]
-    mixed = np.isin(phases, phases[events[:, W_SIGN] > 0]) & np.isin(phases, phases[events[:, W_SIGN] < 0])
+    phases = 2 * events["update"] + events["phase"]
+    mixed = np.isin(phases, phases[events["sign"] > 0]) & np.isin(phases, phases[events["sign"] < 0])
     if not mixed.any():
         return events, terms
     keys = np.column_stack((phases, terms))
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=events[:, W_SIGN])
+    total = np.bincount(inverse.ravel(), weights=events["sign"])
     kept = np.sort(first[total != 0])
     left = events[kept]
-    left[:, W_SIGN] = total[inverse.ravel()[kept]]
+    left["sign"] = total[inverse.ravel()[kept]]
     return left, terms[kept]
 
 
@@ -656,22 +638,22 @@ class MatchLimit:
 
     def trim(self, events: RunEvents, update: int) -> RunEvents:
         """What is left of the events of a run that lacks room in the midst of an update."""
-        listed = (events.events[:, W_KIND] == V_ROW) & (events.events[:, W_UPDATE] == update)
-        ordered = events._replace(events=sort_events(events.events[listed], (W_PHASE, W_REF)))
-        before = int(ordered.events[:, W_VALUE].min(initial=len(events.rows)))  # rows of earlier updates come first
+        listed = (events.events["kind"] == V_ROW) & (events.events["update"] == update)
+        ordered = events._replace(events=sort_events(events.events[listed], "phase", "ref"))
+        before = int(ordered.events["value"].min(initial=len(events.rows)))  # rows of earlier updates come first
         kept, rows, used = [events.events[~listed]], [events.rows[:before]], before
         for span in spans(ordered.events):
             left, terms = self._trimmed(ordered, span)
-            left[:, W_VALUE] = used + terms.shape[1] * np.arange(len(left))
+            left["value"] = used + terms.shape[1] * np.arange(len(left))
             used += terms.size
             kept.append(left)
             rows.append(terms.ravel())
         return events._replace(events=np.concatenate(kept), rows=np.concatenate(rows))
 
-    def _trimmed(self, ordered: RunEvents, span: slice) -> tuple[Int64s, Int32s]:
+    def _trimmed(self, ordered: RunEvents, span: slice) -> tuple[Any, Int32s]:
         """What one component may report."""
         queries, events = self._queries, ordered.events[span]
-        component, only = int(events[0, W_REF]), queries.listing
+        component, only = int(events["ref"][0]), queries.listing
         entries: Collection[IndexedEntry] = queries.by_component[component].values()
         terms = ordered.listed(span, next(iter(entries)).slots)
         if only is not None:
@@ -687,7 +669,7 @@ class MatchLimit:
             try:
                 wanted |= self._first(entry, events, terms)
             except GivenUp as error:
-                error.update = int(events[0, W_UPDATE])
+                error.update = int(events["update"][0])
                 queries.give_up(entry, error)
             except Exception as error:
                 queries.aside.put(entry.id, error)
@@ -696,14 +678,14 @@ class MatchLimit:
                 self._cut += len(entry.builder(terms[~wanted]).origins)
         return events[wanted], terms[wanted]
 
-    def _first(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Flags:
+    def _first(self, entry: IndexedEntry, events: Any, terms: Int32s) -> Flags:
         """Which solutions are among the first of those lost, or of those gained."""
         assert entry.builder is not None
         before = entry.builder.failed
         origins, completed = entry.builder(terms)
-        self._fail(entry, int(events[0, W_UPDATE]), entry.builder.failed - before)
+        self._fail(entry, int(events["update"][0]), entry.builder.failed - before)
         listed = events[origins]
-        changes = Changes(listed[:, W_UPDATE], listed[:, W_PHASE], listed[:, W_SIGN] > 0, completed)
+        changes = Changes(listed["update"], listed["phase"], listed["sign"] > 0, completed)
         order = in_order(changes, len(entry.shown), self._texts)
         first = np.zeros(len(events), np.bool_)
         within = places(changes.gained[order].astype(np.int64)) < entry.subscribed.options.limit
@@ -749,9 +731,9 @@ class EventReport:
         if len(self._updates) == 1 and not queries.ranking.rank_dirty and self._add_direct(events):
             self._report.finish(run)
             return
-        listed = events.events[:, W_KIND] == V_ROW
+        listed = events.events["kind"] == V_ROW
         self._cross(events.events[~listed])
-        self._list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
+        self._list(events._replace(events=sort_events(events.events[listed], "phase", "update", "ref")))
         self._measure(page)
         changes = sorted(self._ranks, key=itemgetter(0, 1))
         for (update, id), delta in self._queries.ranking.follow(changes, len(self._updates)).items():
@@ -765,7 +747,7 @@ class EventReport:
         rows, queries = events.events.tolist(), self._queries
         if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside) or queries.given_up:
             return False
-        terms, sign = events.rows.tolist(), rows[0][W_SIGN] if rows else 0
+        terms, sign = events.rows.tolist(), rows[0][4] if rows else 0
         quoted, known = self._texts.quoted, self._texts.known
         lines: dict[int, tuple[Subscribed, str]] = {}  # by number of the subscription
         for _, phase, kind, component, changed, first in rows:
@@ -806,48 +788,48 @@ class EventReport:
 
     # --- truth and counts ---------------------------------------------------------------------------------------
 
-    def _cross(self, events: Int64s) -> None:
+    def _cross(self, events: Any) -> None:
         """Reports what became true or false, and counts that changed."""
         for id, error in self._queries.given_up.items():
             row = self._queries.entries[id].row
-            events = events[(events[:, W_REF] != row) | (events[:, W_UPDATE] < error.update)]
+            events = events[(events["ref"] != row) | (events["update"] < error.update)]
         if not len(events):
             return
-        rows, inverse = np.unique(events[:, W_REF], return_inverse=True)
+        rows, inverse = np.unique(events["ref"], return_inverse=True)
         entries = {row: self._queries.by_row[row] for row in rows.tolist()}
         complete = [  # an event says everything
             self._proof is None and not entry.is_ranked and entry.rule is None for entry in entries.values()
         ]
         quick = np.array(complete, np.bool_)[inverse]
         self._cross_lines(events[quick], entries)
-        ordered = sort_events(events[~quick], (W_PHASE, W_UPDATE, W_REF))
+        ordered = sort_events(events[~quick], "phase", "update", "ref")
         for span in spans(ordered):
-            entry = entries[int(ordered[span.start, W_REF])]
+            entry = entries[int(ordered["ref"][span.start])]
             if entry.is_ranked:
-                changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
+                changes = ordered[span][["update", "phase", "value"]].tolist()
                 self._ranks += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
             else:
-                crossed = ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist())
+                crossed = ((row[0], self._crossed(entry, *row[2:])) for row in ordered[span].tolist())
                 self._try(entry, partial(self._report.add_deltas, entry.subscribed, (), crossed))
 
-    def _cross_lines(self, events: Int64s, entries: Mapping[int, IndexedEntry]) -> None:
+    def _cross_lines(self, events: Any, entries: Mapping[int, IndexedEntry]) -> None:
         kept = events[~_passing(events)]
         for is_count in (False, True):
-            some = kept[(kept[:, W_KIND] == V_COUNT) == is_count]
+            some = kept[(kept["kind"] == V_COUNT) == is_count]
             if not len(some):
                 continue
-            rows, inverse = np.unique(some[:, W_REF], return_inverse=True)
+            rows, inverse = np.unique(some["ref"], return_inverse=True)
             found = [entries[row] for row in rows.tolist()]
             numbers = np.array([entry.number for entry in found], np.int64)[inverse]
             texts = [None if entry.is_change else _NOTHING_BOUND for entry in found]
-            evidence = value_texts(some[:, W_VALUE]) if is_count else pa.array(texts, pa.string()).take(inverse)
-            lines = ReportLines(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
+            evidence = value_texts(some["value"]) if is_count else pa.array(texts, pa.string()).take(inverse)
+            lines = ReportLines(some["update"], some["sign"] > 0, numbers, evidence)
             self._report.add_lines(lines, (entry.subscribed for entry in found))
 
-    def _crossed(self, entry: IndexedEntry, event: list[int]) -> MatchDelta:
-        if event[W_KIND] == V_COUNT:
-            return entry.count_delta(event[W_SIGN], event[W_VALUE])
-        if event[W_SIGN] < 0:
+    def _crossed(self, entry: IndexedEntry, kind: int, _: int, sign: int, value: int) -> MatchDelta:
+        if kind == V_COUNT:
+            return entry.count_delta(sign, value)
+        if sign < 0:
             return MatchDelta((entry.true_match(),), ())
         match = entry.true_match()
         return MatchDelta((), (match if self._proof is None else match._replace(witness=self._proof(entry.id)),))
@@ -858,10 +840,10 @@ class EventReport:
         """Reports solutions gained and lost."""
         for span in spans(listed.events):
             events = listed.events[span]
-            for entry in self._queries.by_component[int(events[0, W_REF])].values():
+            for entry in self._queries.by_component[int(events["ref"][0])].values():
                 self._try(entry, partial(self._list_entry, entry, events, listed.listed(span, entry.slots)))
 
-    def _list_entry(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> None:
+    def _list_entry(self, entry: IndexedEntry, events: Any, terms: Int32s) -> None:
         try:
             changes = self._changes(entry, events, terms)
         except GivenUp as error:
@@ -874,16 +856,16 @@ class EventReport:
         else:
             self._follow(entry, changes)
 
-    def _changes(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Changes:
+    def _changes(self, entry: IndexedEntry, events: Any, terms: Int32s) -> Changes:
         """Solutions gained and lost, up to the update in which a subscription was given up."""
         assert entry.builder is not None
         if (error := self._queries.given_up.get(entry.id)) is not None:
-            before = events[:, W_UPDATE] < error.update
+            before = events["update"] < error.update
             events, terms = events[before], terms[before]
         events, terms = net(events, terms)
-        origins, completed = entry.builder(terms, events[:, W_UPDATE])
+        origins, completed = entry.builder(terms, events["update"])
         kept = events[origins]
-        return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
+        return Changes.sorted(kept["update"], kept["phase"], kept["sign"] > 0, completed)
 
     def _add_matches(self, entry: IndexedEntry, changes: Changes, values: list[Any] | None) -> None:
         """Reports each solution as a line, with the values of metrics if there are any."""
@@ -924,13 +906,13 @@ class EventReport:
             self._follow(entry, changes_of(verdicts, judged.columns), MetricValues(judged, verdicts))
 
 
-def _passing(events: Int64s) -> Flags:
+def _passing(events: Any) -> Flags:
     """What expiry gained and the update itself lost, which is reported neither way."""
-    came: Flags = (events[:, W_PHASE] == 0) & (events[:, W_SIGN] > 0)
+    came: Flags = (events["phase"] == 0) & (events["sign"] > 0)
     if not came.any():
         return came
-    went: Flags = (events[:, W_PHASE] == 1) & (events[:, W_SIGN] < 0)
-    key = events[:, W_UPDATE] << 32 | events[:, W_REF]
+    went: Flags = (events["phase"] == 1) & (events["sign"] < 0)
+    key = events["update"] << 32 | events["ref"]
     passing: Flags = (came & np.isin(key, key[went])) | (went & np.isin(key, key[came]))
     return passing
 
@@ -978,7 +960,7 @@ class IndexedStrategy:
         waiting = bool(self._pending)  # if so, they are entered together
         self._subscribed |= added
         self._pending |= added
-        if self._graph.arrays.counters[LIVE] and not waiting:
+        if self._graph.arrays.live and not waiting:
             self._enter()
 
     def remove(self, subscriptions: Sequence[Subscription]) -> None:
@@ -1062,7 +1044,8 @@ class IndexedStrategy:
         self._return(new)
         self._restore_graph(snapshot)
         self._load(updates)
-        self._hand_over(memory)
+        if memory.measures:  # they take over what they kept: one asked for after all have left it is a new one
+            self._enter()
 
     def refresh(self, witness: bool) -> None:
         self._enter()
@@ -1140,7 +1123,8 @@ class IndexedStrategy:
         self._begin(snapshot.memory)
         self._return(())
         self._restore_graph(snapshot)
-        self._hand_over(snapshot.memory)
+        if snapshot.memory.measures:  # as in `_load_again`
+            self._enter()
 
     def ids(self) -> Int32s:
         return self._base().ravel()
@@ -1155,11 +1139,6 @@ class IndexedStrategy:
         """All subscriptions are to be entered again, and the new ones for the first time."""
         self._pending = dict(self._subscribed)
         self._known = frozenset(self._subscribed.keys() - set(new))
-
-    def _hand_over(self, memory: WatchMemory) -> None:
-        """Lets measures take over what they kept: one that is asked for after all have left it is a new one."""
-        if memory.measures:
-            self._enter()
 
     def _restore_graph(self, snapshot: WatchSnapshot) -> None:
         self._graph.restore(snapshot.edges)

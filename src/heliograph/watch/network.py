@@ -4,60 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.compiled.growing import Array, Pairs, Rows, first_room, pair_key, pair_slot
+from heliograph.compiled.growing import Pairs, Rows, pair_key, pair_slot
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
 from heliograph.terms import RDF_TYPE, Term
 from heliograph.watch.changes import CountLimits
-from heliograph.watch.derived import DerivedRelation
+from heliograph.watch.derived import Derived, DerivedRelation
+from heliograph.watch.graph import FlatGraph
 from heliograph.watch.layout import (
     AMONG_NODE,
-    C_CONSTANT,
-    C_FIRST,
-    C_GROUP,
-    C_NEXT,
     COUNT,
-    F_NEXT,
-    F_PREVIOUS,
     FILLED,
     FLAT,
-    G_CONSTANTS,
-    G_EDGES,
-    G_FIRST_CONSTANT,
-    G_FIRST_HOLE,
-    G_PARTS,
-    G_SLOTS,
-    H_FIRST,
-    H_KEY,
-    H_LAST,
-    H_VERTEX,
     IN,
     IS_NODE,
-    K_FRESH,
-    K_NEXT,
-    K_POSTINGS,
-    L_ITEM,
-    L_NEXT,
     LINK,
-    M_LEVEL,
-    M_NEXT,
-    M_NODE,
-    M_REF,
-    M_USERS,
     MASK,
     MOST_LEVELS,
-    N_FIRST,
-    N_MESSAGES,
     NONE,
-    O_COUNT,
-    O_FIRST,
     OUT,
-    P_MAP,
     PART_FILLS,
     PART_HEARS,
     PART_TEST,
@@ -65,26 +36,14 @@ from heliograph.watch.layout import (
     PREFIX,
     PRESENT,
     Q_COUNT,
-    Q_FACTORS,
-    Q_KIND,
-    Q_MISSING,
     Q_TRUTH,
-    Q_WATCH,
     ROWS,
-    S_HEAD,
-    S_LEVEL,
-    S_NEXT,
-    S_PREVIOUS,
     SAME,
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    U_NEXT,
     USER_GROUP,
     USER_NODE,
-    GraphArrays,
-    NetworkArrays,
-    fields_of,
 )
 from heliograph.watch.network_compile import (
     HERE,
@@ -99,11 +58,11 @@ from heliograph.watch.network_compile import (
     QueryShape,
     Slots,
     TermTest,
-    Virtual,
     compiled,
     orders_of,
     question_of,
 )
+from heliograph.watch.network_kernels import NetworkArrays, Progress
 
 # --- tests -------------------------------------------------------------------------------------------------------
 
@@ -115,19 +74,22 @@ from heliograph.watch.network_compile import (
 TAGS = 64
 
 
-def _rows(name: str, room: int = 16) -> Rows:
-    """Rows of an array of the network, as `layout.NetworkArrays` declares it."""
-    field = next(each for each in fields_of(NetworkArrays) if each.name == name)
-    return Rows(field.columns, field.dtype.type, room)
+def _rows(world: NetworkArrays, name: str, room: int = 16) -> Rows:
+    """Rows of an array of the world."""
+    return Rows(getattr(world, name), partial(setattr, world, name), room)
+
+
+def _pairs(world: NetworkArrays, name: str) -> Pairs:
+    return Pairs(partial(setattr, world, name))
 
 
 class Chain:
     """Rows that follow one another: each names the next one in a column, and here the one before it. Of the first row
     `before` is negative, and the owner of the chain says where it begins."""
 
-    def __init__(self, rows: Rows, column: int) -> None:
+    def __init__(self, rows: Rows, column: str = "next") -> None:
         self._rows, self._column = rows, column
-        self.before = Rows(0)
+        self.before = Rows(np.empty(0, np.int32))
 
     def add(self, row: int, following: int, before: int = NONE) -> None:
         """A row, the latest, that comes first from now on, before another one or none."""
@@ -137,9 +99,9 @@ class Chain:
 
     def cut(self, row: int) -> tuple[int, int]:
         """Takes a row out; the one before it and the one that follows."""
-        before, following = int(self.before.array[row]), int(self._rows.array[row, self._column])
+        before, following = int(self.before.array[row]), self._rows.get(row, self._column)
         if before >= 0:
-            self._rows.array[before, self._column] = following
+            self._rows.array[self._column][before] = following
         if following >= 0:
             self.before.array[following] = before
         return before, following
@@ -148,10 +110,10 @@ class Chain:
 class Tests:
     """All tests, by number."""
 
-    def __init__(self) -> None:
-        self.offsets = _rows("tests")
-        self.atoms = _rows("atoms")
-        self.banks = _rows("banks")
+    def __init__(self, world: NetworkArrays) -> None:
+        self.offsets = _rows(world, "tests")
+        self.atoms = _rows(world, "atoms")
+        self.banks = _rows(world, "banks")
         self.offsets.append(0)
         self._numbers: dict[TermTest, int] = {}
         self._conditions: list[tuple[Condition, ...]] = []
@@ -173,7 +135,7 @@ class Tests:
     def banked(self, test: TermTest) -> tuple[int, int]:
         """The bank of a test and its place there."""
         if test not in self._banked:
-            form = _form(test)
+            form = tuple((each.domain, each.flags, each.low == -np.inf, each.high == np.inf) for each in test.atoms)
             bank, place = self._open.get(form, (NONE, TAGS))
             if place == TAGS:
                 bank, place = self.banks.append([NONE] * TAGS), 0
@@ -187,11 +149,6 @@ class Tests:
         return all(condition.holds({HERE: term}) for condition in self._conditions[number])
 
 
-def _form(test: TermTest) -> tuple[object, ...]:
-    """What tests of one bank have in common."""
-    return tuple((atom.domain, atom.flags, atom.low == -np.inf, atom.high == np.inf) for atom in test.atoms)
-
-
 # --- sites -------------------------------------------------------------------------------------------------------
 
 # Where in the network a changed edge is asked for: chains of sites under (vertex or -1, key).
@@ -203,19 +160,16 @@ def _form(test: TermTest) -> tuple[object, ...]:
 ANYWHERE = -1  # in place of a vertex
 ANY_KEY, OUT_KEY, IN_KEY = -1, -2, -3  # of edges whose predicate is a variable: no end known, the subject, the object
 JOIN_LEVEL = MOST_LEVELS  # of joins from an edge
-_PLACED = (S_PREVIOUS, S_NEXT, S_LEVEL, S_HEAD)
 
 
 class Sites:
     """All sites, and the heads of their chains."""
 
-    def __init__(self) -> None:
-        self.rows = _rows("sites")
-        self.heads = _rows("site_heads")
-        self.slots: Array = np.zeros(
-            first_room(16, 2), np.int32
-        )  # a single one stands for no sites: see `Runner.world`
-        self.exchanged = False
+    def __init__(self, world: NetworkArrays) -> None:
+        self._world = world
+        self.rows = _rows(world, "sites")
+        self.heads = _rows(world, "site_heads")
+        world.site_slots = np.zeros(1, np.int32)  # a single one: kernels need not even look
         self.dead = 0
         self._firsts: dict[int, dict[int, int]] = {}  # by head of no vertex and by level: the first site
 
@@ -223,8 +177,11 @@ class Sites:
         """Another site (kind, ref, place) in its place of the chain under (vertex, key)."""
         head = self._head(vertex, key)
         firsts = self._firsts.setdefault(head, {}) if vertex == ANYWHERE else {}
-        after = self._behind(head, level, firsts)
-        before = int(self.rows.array[after, S_PREVIOUS] if after >= 0 else self.heads.array[head, H_LAST])
+        if firsts:  # it comes before the first that is no higher
+            after = firsts[max(lower)] if (lower := [each for each in firsts if each <= level]) else NONE
+        else:  # at a vertex there are joins, which come first, and messages of one level, which come last
+            after = self.heads.get(head, "first") if level == JOIN_LEVEL else NONE
+        before = int(self.rows.array["previous"][after] if after >= 0 else self.heads.array["last"][head])
         site = firsts[level] = self.rows.append((*what, after, before, level, head))
         self._join(head, before, site)
         self._join(head, site, after)
@@ -232,61 +189,52 @@ class Sites:
 
     def remove(self, site: int) -> None:
         """Takes a site out of its chain."""
-        before, after, level, head = (int(self.rows.array[site, each]) for each in _PLACED)
+        _, _, _, after, before, level, head = self.rows.array[site].tolist()
         self._join(head, before, after)
         self.dead += 1
         firsts = self._firsts.get(head, {})
         if firsts.get(level) == site:
             del firsts[level]
-            if after >= 0 and self.rows.array[after, S_LEVEL] == level:
+            if after >= 0 and self.rows.array["level"][after] == level:
                 firsts[level] = after
-
-    def _behind(self, head: int, level: int, firsts: dict[int, int]) -> int:
-        """The site that one of this level comes before: the first that is no higher."""
-        if not firsts:  # at a vertex there are joins, which come first, and messages of one level, which come last
-            return int(self.heads.array[head, H_FIRST]) if level == JOIN_LEVEL else NONE
-        lower = [each for each in firsts if each <= level]
-        return firsts[max(lower)] if lower else NONE
 
     def find(self, vertex: int, key: int) -> int:
         """The head of (vertex, key), or -1."""
-        return int(self.slots[self._slot(vertex, key)]) - 1
+        return int(self._world.site_slots[self._slot(vertex, key)]) - 1
 
     def _join(self, head: int, before: int, after: int) -> None:
         """Lets one site follow another; -1 is the end on either side."""
         if before >= 0:
-            self.rows.array[before, S_NEXT] = after
+            self.rows.array["next"][before] = after
         else:
-            self.heads.array[head, H_FIRST] = after
+            self.heads.array["first"][head] = after
         if after >= 0:
-            self.rows.array[after, S_PREVIOUS] = before
+            self.rows.array["previous"][after] = before
         else:
-            self.heads.array[head, H_LAST] = before
+            self.heads.array["last"][head] = before
 
     def _head(self, vertex: int, key: int) -> int:
-        slot = self._slot(vertex, key)
-        if self.slots[slot]:
-            return int(self.slots[slot]) - 1
+        slots, slot = self._world.site_slots, self._slot(vertex, key)
+        if slots[slot]:
+            return int(slots[slot]) - 1
         head = self.heads.append((vertex, key, NONE, NONE))
-        self.slots[slot] = head + 1
-        if 2 * self.heads.used > len(self.slots):
-            self._grow()
+        slots[slot] = head + 1
+        if 2 * self.heads.used > len(slots):
+            self._world.site_slots = np.zeros(max(16, 2 * len(slots)), np.int32)
+            for each, (known, its, *_) in enumerate(self.heads.array[: self.heads.used].tolist()):
+                self._world.site_slots[self._slot(known, its)] = each + 1
         return head
 
     def _slot(self, vertex: int, key: int) -> int:
-        mask = len(self.slots) - 1
+        slots = self._world.site_slots
+        mask = len(slots) - 1
         slot = pair_slot(pair_key(vertex + 1, key + 4)) & mask
-        while head := self.slots[slot]:
+        while head := slots[slot]:
             row = self.heads.array[head - 1]
-            if row[H_VERTEX] == vertex and row[H_KEY] == key:
+            if row["vertex"] == vertex and row["key"] == key:
                 break
             slot = (slot + 1) & mask
         return slot
-
-    def _grow(self) -> None:
-        self.slots, self.exchanged = np.zeros(2 * len(self.slots), np.int32), True
-        for head, (vertex, key, *_) in enumerate(self.heads.array[: self.heads.used].tolist()):
-            self.slots[self._slot(vertex, key)] = head + 1
 
 
 # --- messages ----------------------------------------------------------------------------------------------------
@@ -323,21 +271,14 @@ class MessageKey(NamedTuple):
     twin: int = 0
 
 
-class _Open(NamedTuple):
-    """The anchor set of a family that has room: its message and its next tag."""
-
-    message: int
-    tag: int
-
-
 class Messages:
     """All messages, with the anchors of constants and the chains of what hears them."""
 
-    def __init__(self, sites: Sites) -> None:
-        self.rows = _rows("messages")
-        self.nodes = _rows("nodes")  # filled by `NetworkNodes`; here for the chains of their messages
-        self.users = _rows("users")
-        self.anchors = Pairs()
+    def __init__(self, world: NetworkArrays, sites: Sites) -> None:
+        self.rows = _rows(world, "messages")
+        self.nodes = _rows(world, "nodes")  # filled by `NetworkNodes`; here for the chains of their messages
+        self.users = _rows(world, "users")
+        self.anchors = _pairs(world, "anchors")
         self.fresh: dict[int, int] = {}  # by message: the bits to be populated
         self.dead: list[int] = []
         self._sites = sites
@@ -346,11 +287,11 @@ class Messages:
         self._site: list[int] = []
         self._uses: dict[tuple[int, int], int] = {}  # by message and tag
         self._tags: list[int] = []  # by message: how many tags are in use
-        self._open: dict[tuple[int, int], _Open] = {}  # by key and twin
+        self._open: dict[tuple[int, int], tuple[int, int]] = {}  # by key and twin: the message with room, its next tag
         self._among: dict[tuple[int, int, int], tuple[int, int]] = {}  # by key, twin and constant: message and tag
         self._constants: dict[tuple[int, int], tuple[int, int, int]] = {}  # the other way
         self._anchor_site: dict[tuple[int, int], int] = {}  # by message and tag
-        self._listeners = Chain(self.users, U_NEXT)
+        self._listeners = Chain(self.users)
         self._sets = 0
 
     # --- finding ------------------------------------------------------------------------------------------------
@@ -362,29 +303,24 @@ class Messages:
 
     def among(self, key: int, constant: int, twin: int) -> NetworkPart:
         """The message and the tag by which a constant is heard."""
-        found = self._among.get((key, twin, constant))
-        if found is None:
-            found = self._anchor(key, constant, twin)
-        return NetworkPart(PART_HEARS, *found)
-
-    def _anchor(self, key: int, constant: int, twin: int) -> tuple[int, int]:
-        message, tag = self._open.get((key, twin), _Open(NONE, TAGS))
-        if tag == TAGS or self._keys[message] is None:
-            self._sets += 1
-            message, tag = self.find(MessageKey(MASK, key, AMONG_NODE, self._sets, twin), bits=0), 0
-        self.anchors.put(int(self.rows.array[message, M_REF]), constant, tag)
-        self._open[key, twin] = _Open(message, tag + 1)
-        self._among[key, twin, constant] = message, tag
-        self._constants[message, tag] = key, twin, constant
-        self._anchor_site[message, tag] = self._sites.add((SITE_MESSAGE, message, NONE), 0, constant, key ^ 1)
-        self.refresh(message, 1 << tag)
-        return message, tag
+        if (key, twin, constant) not in self._among:
+            message, tag = self._open.get((key, twin), (NONE, TAGS))
+            if tag == TAGS or self._keys[message] is None:
+                self._sets += 1
+                message, tag = self.find(MessageKey(MASK, key, AMONG_NODE, self._sets, twin), bits=0), 0
+            self.anchors.put(self.rows.get(message, "ref"), constant, tag)
+            self._open[key, twin] = message, tag + 1
+            self._among[key, twin, constant] = message, tag
+            self._constants[message, tag] = key, twin, constant
+            self._anchor_site[message, tag] = self._sites.add((SITE_MESSAGE, message, NONE), 0, constant, key ^ 1)
+            self.refresh(message, 1 << tag)
+        return NetworkPart(PART_HEARS, *self._among[key, twin, constant])
 
     def level(self, message: int) -> int:
-        return int(self.rows.array[message, M_LEVEL])
+        return self.rows.get(message, "level")
 
     def node(self, message: int) -> int:
-        return int(self.rows.array[message, M_NODE])
+        return self.rows.get(message, "node")
 
     def refresh(self, message: int, bits: int) -> None:
         """Asks that these bits of a message be populated."""
@@ -392,34 +328,31 @@ class Messages:
 
     def on_node(self, node: int) -> Iterator[int]:
         """The messages that a node speaks by."""
-        message = int(self.nodes.array[node, N_MESSAGES])
+        message = self.nodes.get(node, "messages")
         while message >= 0:
             yield message
-            message = int(self.rows.array[message, M_NEXT])
+            message = self.rows.get(message, "next")
 
     # --- coming and going ---------------------------------------------------------------------------------------
 
     def _add(self, key: MessageKey, level: int, bits: int) -> int:
         kind, edge_key, node, ref, _ = key
-        following = int(self.nodes.array[node, N_MESSAGES]) if node >= 0 else NONE
+        following = self.nodes.get(node, "messages") if node >= 0 else NONE
         message = self.rows.append((edge_key, node, ref, level, kind, following, NONE))
         if node >= 0:
-            self.nodes.array[node, N_MESSAGES] = message
+            self.nodes.array["messages"][node] = message
         self._numbers[key] = message
         self._keys.append(key)
         self._tags.append(0)
-        self._site.append(self._add_site(message, key, level))
+        site = (SITE_MESSAGE, message, NONE)
+        if node == AMONG_NODE:  # lifted constants have a site each
+            self._site.append(NONE)
+        elif node == IS_NODE:  # the edges of a constant are asked for there
+            self._site.append(self._sites.add(site, level, ref, edge_key ^ 1))
+        else:
+            self._site.append(self._sites.add(site, level, ANYWHERE, edge_key))
         self.refresh(message, bits)
         return message
-
-    def _add_site(self, message: int, key: MessageKey, level: int) -> int:
-        """Where a message's edges are asked for: those of a constant at the constant; lifted ones have a site each."""
-        if key.node == AMONG_NODE:
-            return NONE
-        site = (SITE_MESSAGE, message, NONE)
-        if key.node == IS_NODE:
-            return self._sites.add(site, level, key.ref, key.key ^ 1)
-        return self._sites.add(site, level, ANYWHERE, key.key)
 
     def use(self, message: int, tag: int) -> bool:
         """One more relies on a tag; True if it is the first."""
@@ -433,19 +366,15 @@ class Messages:
         if self._uses[message, tag]:
             return False
         del self._uses[message, tag]
-        self._withdraw(message, tag)
+        if (message, tag) in self._constants:  # which is no anchor any more
+            among = self._constants.pop((message, tag))
+            del self._among[among]
+            self.anchors.remove(self.rows.get(message, "ref"), among[2])
+            self._sites.remove(self._anchor_site.pop((message, tag)))
         self._tags[message] -= 1
         if not self._tags[message]:
             self._remove(message)
         return True
-
-    def _withdraw(self, message: int, tag: int) -> None:
-        """A constant whose tag is not used is no anchor any more."""
-        if (message, tag) in self._constants:
-            among = self._constants.pop((message, tag))
-            del self._among[among]
-            self.anchors.remove(int(self.rows.array[message, M_REF]), among[2])
-            self._sites.remove(self._anchor_site.pop((message, tag)))
 
     def _remove(self, message: int) -> None:
         key, self._keys[message] = self._keys[message], None
@@ -453,28 +382,23 @@ class Messages:
             del self._numbers[key]
         if self._site[message] >= 0:
             self._sites.remove(self._site[message])
-        node = self.node(message)
-        if node >= 0:
-            self._unchain(message, node)
+        node, following = self.node(message), self.rows.get(message, "next")
+        if node >= 0:  # the chain of a node is as long as there are keys that lead to it
+            before = next((each for each in self.on_node(node) if self.rows.get(each, "next") == message), NONE)
+            if before >= 0:
+                self.rows.array["next"][before] = following
+            else:
+                self.nodes.array["messages"][node] = following
         self.fresh.pop(message, None)
         self.dead.append(message)
-
-    def _unchain(self, message: int, node: int) -> None:
-        """Takes a message out of the chain of its node, which is as long as there are keys that lead to it."""
-        following = int(self.rows.array[message, M_NEXT])
-        before = next((each for each in self.on_node(node) if self.rows.array[each, M_NEXT] == message), NONE)
-        if before >= 0:
-            self.rows.array[before, M_NEXT] = following
-        else:
-            self.nodes.array[node, N_MESSAGES] = following
 
     # --- users --------------------------------------------------------------------------------------------------
 
     def listen(self, message: int, kind: int, ref: int, part: int) -> int:
         """A part of a node or of a group hears a message from now on."""
-        following = int(self.rows.array[message, M_USERS])
+        following = self.rows.get(message, "users")
         user = self.users.append((kind, ref, part, following))
-        self.rows.array[message, M_USERS] = user
+        self.rows.array["users"][message] = user
         self._listeners.add(user, following)
         return user
 
@@ -482,7 +406,7 @@ class Messages:
         """It does no longer."""
         before, following = self._listeners.cut(user)
         if before < 0:
-            self.rows.array[message, M_USERS] = following
+            self.rows.array["users"][message] = following
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -503,13 +427,6 @@ class Messages:
 _Parts = tuple[tuple[int, int], ...]  # kind and ref of each
 
 
-class _Bank(NamedTuple):
-    """The node of some parts that has room, and how many tags it gave."""
-
-    node: int
-    tags: int
-
-
 class NodePlace(NamedTuple):
     """A node and one of its tags."""
 
@@ -520,13 +437,13 @@ class NodePlace(NamedTuple):
 class NetworkNodes:
     """All nodes, and which of them uses which messages."""
 
-    def __init__(self, messages: Messages) -> None:
+    def __init__(self, world: NetworkArrays, messages: Messages) -> None:
         self.rows = messages.nodes
-        self.ones = _rows("ones")
-        self.parts = _rows("parts")
-        self.maps = _rows("maps", room=TAGS)
+        self.ones = _rows(world, "ones")
+        self.parts = _rows(world, "parts")
+        self.maps = _rows(world, "maps", room=TAGS)
         self._messages = messages
-        self._open: dict[tuple[int, _Parts], _Bank] = {}  # by kind and parts
+        self._open: dict[tuple[int, _Parts], tuple[int, int]] = {}  # by kind and parts: a node and its next tag
         self._places: dict[tuple[int, tuple[NetworkPart, ...]], NodePlace] = {}
         self._asked: dict[NodePlace, tuple[int, tuple[NetworkPart, ...]]] = {}  # the other way
         self._uses: dict[NodePlace, int] = {}
@@ -554,34 +471,22 @@ class NetworkNodes:
     def _give(self, kind: int, parts: tuple[NetworkPart, ...]) -> NodePlace:
         tagged = [part.tag for part in parts if part.tag != NO_TAG]
         bare = tuple((part.kind, part.ref) for part in parts)
-        bank = self._open.get((kind, bare))
-        if bank is None or bank.node not in self._users or not self._has_room(bank, tagged):
-            bank = _Bank(self._add(parts, len(tagged)), 0)
-        self._open[kind, bare] = bank._replace(tags=bank.tags + 1)
-        place = NodePlace(bank.node, _own_tag(bank, tagged))
+        node, tags = self._open.get((kind, bare), (NONE, 0))
+        tag = tags if len(tagged) > 1 else (NO_TAG, *tagged)[-1]
+        if node not in self._users or tag == TAGS or (node, tag) in self._retired:
+            node, tags = self._add(parts, len(tagged)), 0
+            tag = 0 if len(tagged) > 1 else tag
+        self._open[kind, bare] = node, tags + 1
+        place = NodePlace(node, tag)
         self._places[kind, parts], self._asked[place] = place, (kind, parts)
-        self._translate(place, parts)
-        self._begin(place)
-        return place
-
-    def _has_room(self, bank: _Bank, tagged: list[int]) -> bool:
-        """Whether a node may give the tag that it must."""
-        return bank.tags < TAGS if len(tagged) > 1 else (bank.node, _own_tag(bank, tagged)) not in self._retired
-
-    def _begin(self, place: NodePlace) -> None:
-        """A tag is in use from now on, in every message of the node."""
-        bit = _bit(place.tag)
-        self.ones.array[place.node] |= np.uint64(bit)
-        for message in self._messages.on_node(place.node):
-            self._messages.refresh(message, bit)
-
-    def _translate(self, place: NodePlace, parts: tuple[NetworkPart, ...]) -> None:
-        """Writes which tags of the parts a tag of the node stands for."""
-        first = int(self.rows.array[place.node, N_FIRST])
-        for number, part in enumerate(parts):
-            begin = int(self.parts.array[first + number, P_MAP])
+        for number, part in enumerate(parts, self.rows.get(node, "first")):
+            begin = self.parts.get(number, "map")
             if begin >= 0:
-                self.maps.array[begin + place.tag] = part.tag
+                self.maps.array[begin + tag] = part.tag
+        self.ones.array[node] |= np.uint64(_bit(tag))
+        for message in self._messages.on_node(node):
+            self._messages.refresh(message, _bit(tag))
+        return place
 
     def _add(self, parts: tuple[NetworkPart, ...], tagged: int) -> int:
         first = self.parts.extend([(part.kind, part.ref, self._map(part, tagged), NONE) for part in parts])
@@ -639,11 +544,6 @@ class NetworkNodes:
             self.disuse(part)
 
 
-def _own_tag(bank: _Bank, tagged: list[int]) -> int:
-    """The tag that a node gives for the tags of its parts."""
-    return bank.tags if len(tagged) > 1 else (NO_TAG, *tagged)[-1]
-
-
 def _bit(tag: int) -> int:
     return WHOLE if tag == NO_TAG else 1 << tag
 
@@ -653,9 +553,9 @@ def _bit(tag: int) -> int:
 # What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
 # beside what fills other holes.
 #
-# A pattern's terms are looked up one by one in the table of constants (`layout.NetworkArrays.constant_slots`): the
-# group and the first term lead to a number, that and the second to another, and the last one to the row that stands
-# for them all. Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
+# A pattern's terms are looked up one by one in the table of constants (`NetworkArrays.constant_slots`): the group and
+# the first term lead to a number, that and the second to another, and the last one to the row that stands for them all.
+# Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
 #
 # Where a join binds one hole after others, it asks what fills it beside them. That is a hole of its own, found by the
 # terms of the others: thousands of patterns with two constants each are then followed pair by pair, not in all
@@ -668,9 +568,10 @@ def _bit(tag: int) -> int:
 class Fillings:
     """All holes, their fillings, and the way to the rows that they name."""
 
-    def __init__(self, slots: Pairs) -> None:
-        self.holes = _rows("holes")
-        self.rows = _rows("fillings")
+    def __init__(self, world: NetworkArrays, slots: Pairs) -> None:
+        self.holes = _rows(world, "holes")
+        self.rows = _rows(world, "fillings")
+        self._chain = Chain(self.rows)
         self.dead = 0
         self._slots = slots
         self._users: dict[tuple[int, int], int] = {}  # by pair that is not the last: how many rows lie behind it
@@ -734,7 +635,7 @@ class Fillings:
         """One row less."""
         hole = self.find(chains, given)
         self.disuse(hole, term)
-        if not self.holes.array[hole, O_COUNT]:
+        if not self.holes.array["count"][hole]:
             self.remove(chains, given)
             self.dead += 1
 
@@ -746,11 +647,10 @@ class Fillings:
         self._users[pair] = self._users.get(pair, 0) + 1
         if self._users[pair] > 1:
             return False
-        following = int(self.holes.array[hole, O_FIRST])
-        row = self.rows.append((term, following, NONE))
-        if following >= 0:
-            self.rows.array[following, F_PREVIOUS] = row
-        self.holes.array[hole] = row, int(self.holes.array[hole, O_COUNT]) + 1
+        following = self.holes.get(hole, "first")
+        row = self.rows.append((term, following))
+        self._chain.add(row, following)
+        self.holes.array[hole] = row, self.holes.get(hole, "count") + 1
         self._slots.put(*pair, row)
         return True
 
@@ -763,14 +663,10 @@ class Fillings:
         del self._users[pair]
         row = self._slots.find(*pair)
         self._slots.remove(*pair)
-        following, before = (int(self.rows.array[row, each]) for each in (F_NEXT, F_PREVIOUS))
-        if before >= 0:
-            self.rows.array[before, F_NEXT] = following
-        else:
-            self.holes.array[hole, O_FIRST] = following
-        if following >= 0:
-            self.rows.array[following, F_PREVIOUS] = before
-        self.holes.array[hole, O_COUNT] -= 1
+        before, following = self._chain.cut(row)
+        if before < 0:
+            self.holes.array["first"][hole] = following
+        self.holes.array["count"][hole] -= 1
         self.dead += 1
         return True
 
@@ -831,17 +727,17 @@ class _Member(NamedTuple):
 class NetworkGroups:
     """All groups, their constants and their components."""
 
-    def __init__(self, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
-        self.rows = _rows("groups")
-        self.edges = _rows("edges")
-        self.steps = _rows("steps")
-        self.starts = _rows("starts")
-        self.constants = _rows("constants")
-        self.constant_slots = Pairs()
-        self.fillings = Fillings(self.constant_slots)
-        self.components = _rows("components")
-        self.bits = _rows("bits")
-        self.values = _rows("values")
+    def __init__(self, world: NetworkArrays, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
+        self.rows = _rows(world, "groups")
+        self.edges = _rows(world, "core_edges")
+        self.steps = _rows(world, "steps")
+        self.starts = _rows(world, "starts")
+        self.constants = _rows(world, "constants")
+        self.constant_slots = _pairs(world, "constant_slots")
+        self.fillings = Fillings(world, self.constant_slots)
+        self.components = _rows(world, "components")
+        self.bits = _rows(world, "bits")
+        self.values = _rows(world, "values")
         self.fresh: dict[int, None] = {}  # components that are still to be populated
         self.dead = 0
         self._sites, self._messages, self._nodes = sites, messages, nodes
@@ -849,9 +745,9 @@ class NetworkGroups:
         self._groups: dict[int, _Group] = {}
         self._numbered: dict[_Member, int] = {}
         self._members: list[_Member] = []  # by component, dead ones included
-        self._component_chain = Chain(self.components, K_NEXT)
-        self._constant_chain = Chain(self.constants, C_NEXT)
-        self._driver_sites = Rows(0)  # by constant
+        self._component_chain = Chain(self.components)
+        self._constant_chain = Chain(self.constants)
+        self._driver_sites: list[int] = []  # by constant
         self._filled: dict[int, tuple[int, ...]] = {}  # by constant: what fills the holes
         self._hole_sites: dict[tuple[int, int], list[int]] = {}  # by hole and what fills it: the sites of its edges
 
@@ -875,7 +771,7 @@ class NetworkGroups:
         return self._add_component(group, member) if component is None else component
 
     def group_of(self, component: int) -> int:
-        return int(self.constants.array[self._members[component].constant, C_GROUP])
+        return self.constants.get(self._members[component].constant, "group")
 
     def constant_of(self, component: int) -> int:
         """The row of the constant that a component stands under."""
@@ -901,7 +797,7 @@ class NetworkGroups:
         shown, first_hole = core.slots - core.holes, self.fillings.add_holes(core.holes)
         fills = [(PART_FILLS, first_hole + hole, FLAT, shown + hole) for hole in range(core.holes)]
         first_part = self._nodes.parts.extend([*((kind, ref, FLAT, slot) for slot, kind, ref in core.parts), *fills])
-        first_edge = self.edges.extend(core.edges)
+        first_edge = self.edges.extend(list(core.edges))
         chains: dict[_Beside, int] = {}
         starts = self._add_starts(core, first_edge, first_hole, chains)
         parts, holes = (first_part, len(core.parts) + core.holes), (core.holes, first_hole)
@@ -952,17 +848,17 @@ class NetworkGroups:
 
     def _constant(self, group: int, constants: tuple[int, ...]) -> int:
         """The row of a driving constant in a group, or of what fills its holes."""
-        row = int(self.rows.array[group, G_FIRST_CONSTANT])
+        row = self.rows.get(group, "first_constant")
         if constants:
             row = self.fillings.find(group, constants)
         return self._add_constant(group, constants) if row < 0 else row
 
     def _add_constant(self, group: int, constants: tuple[int, ...]) -> int:
-        core, following = self.core(group), int(self.rows.array[group, G_FIRST_CONSTANT])
+        core, following = self.core(group), self.rows.get(group, "first_constant")
         constant = NONE if core.holes or not constants else constants[0]
         row = self.constants.append((group, constant, NONE, following, 0, 0))
-        self.rows.array[group, G_FIRST_CONSTANT] = row
-        self.rows.array[group, G_CONSTANTS] += 1
+        self.rows.array["first_constant"][group] = row
+        self.rows.array["constants"][group] += 1
         self._constant_chain.add(row, following)
         site = NONE
         if constants:
@@ -976,7 +872,7 @@ class NetworkGroups:
 
     def _fill(self, group: int, row: int, terms: tuple[int, ...]) -> None:
         """Holes are filled by these terms, at which their edges are asked for from now on."""
-        core, first = self.core(group), int(self.rows.array[group, G_FIRST_HOLE])
+        core, first = self.core(group), self.rows.get(group, "first_hole")
         self._filled[row] = terms
         for hole, term in enumerate(terms):
             if self.fillings.use(first + hole, term):
@@ -989,7 +885,7 @@ class NetworkGroups:
             self.fillings.use_beside(chains, *beside.split(terms))
 
     def _unfill(self, group: int, row: int) -> None:
-        first, terms = int(self.rows.array[group, G_FIRST_HOLE]), self._filled.pop(row)
+        first, terms = self.rows.get(group, "first_hole"), self._filled.pop(row)
         self.fillings.remove(group, terms)
         for hole, term in enumerate(terms):
             if self.fillings.disuse(first + hole, term):
@@ -999,12 +895,12 @@ class NetworkGroups:
             self.fillings.disuse_beside(chains, *beside.split(terms))
 
     def _add_component(self, group: int, member: _Member) -> int:
-        following = int(self.constants.array[member.constant, C_FIRST])
+        following = self.constants.get(member.constant, "first")
         holes = [NO_BIT] * self.core(group).holes
         bits = self.bits.extend([*(NO_BIT if tag == NO_TAG else tag for tag in member.tags), *holes])
         component = self.components.append((following, bits, NONE, 1))
         self.values.append(0)
-        self.constants.array[member.constant, C_FIRST] = component
+        self.constants.array["first"][member.constant] = component
         self._component_chain.add(component, following)
         self._numbered[member] = component
         self._members.append(member)
@@ -1022,12 +918,12 @@ class NetworkGroups:
         del self._numbered[member]
         before, following = self._component_chain.cut(component)
         if before < 0:
-            self.constants.array[member.constant, C_FIRST] = following
+            self.constants.array["first"][member.constant] = following
         self.fresh.pop(component, None)
         self.dead += 1
-        if self.constants.array[member.constant, C_FIRST] < 0:
+        if self.constants.array["first"][member.constant] < 0:
             self._remove_constant(group, member.constant)
-        if self.rows.array[group, G_FIRST_CONSTANT] < 0:
+        if self.rows.array["first_constant"][group] < 0:
             self._remove_group(group)
         for part in parts:
             self._nodes.disuse(part)
@@ -1035,12 +931,12 @@ class NetworkGroups:
     def _remove_constant(self, group: int, row: int) -> None:
         before, following = self._constant_chain.cut(row)
         if before < 0:
-            self.rows.array[group, G_FIRST_CONSTANT] = following
-        site = int(self._driver_sites.array[row])
-        self.rows.array[group, G_CONSTANTS] -= 1
+            self.rows.array["first_constant"][group] = following
+        site = self._driver_sites[row]
+        self.rows.array["constants"][group] -= 1
         if site >= 0:
             self._sites.remove(site)
-            self.constant_slots.remove(group, int(self.constants.array[row, C_CONSTANT]))
+            self.constant_slots.remove(group, self.constants.get(row, "constant"))
         elif row in self._filled:
             self._unfill(group, row)
 
@@ -1055,7 +951,7 @@ class NetworkGroups:
     def populated(self) -> None:
         """Everything was populated."""
         for component in self.fresh:
-            self.components.array[component, K_FRESH] = 0
+            self.components.array["fresh"][component] = 0
         self.fresh.clear()
 
 
@@ -1181,95 +1077,70 @@ class Inserter:
 # Queries, and the links between them and what they wait for: edges of the graph, and components.
 #
 # What an edge concerns stands in a chain of links that begins in the edge's LINK; what a component concerns, in
-# one that begins in its K_POSTINGS. A query lists its components in a chain of its own. All links of a query lie one
+# one that begins in its `postings`. A query lists its components in a chain of its own. All links of a query lie one
 # behind the other: first those of its edges, then those in the chains of its components, then its own list.
 #
-# The law: Q_MISSING is the number of edges that a query waits for and that are absent, and for truth also of
+# The law: `missing` is the number of edges that a query waits for and that are absent, and for truth also of
 # components that hold nowhere. It is 1 for ever where nothing can satisfy the query.
 
 Ints: TypeAlias = "npt.NDArray[Any]"
-
-_FIRST, _EDGES, _COMPONENTS = range(3)  # of spans: the first link of a query, and how many of each there are
-
-
-class Waited(Protocol):
-    """A graph whose edges can be waited for; see `graph.FlatGraph`."""
-
-    @property
-    def arrays(self) -> GraphArrays: ...
-
-    def enter_edges(self, subject: Ints, predicate: Ints, object: Ints) -> Ints: ...
-
-    def leave_edges(self, edges: Ints) -> None: ...
 
 
 class Queries:
     """All queries, by row."""
 
-    def __init__(self, graph: Waited, groups: NetworkGroups) -> None:
-        self.rows = _rows("queries")
-        self.limits = _rows("limits")
-        self.links = _rows("links")
-        self.numbers = Rows(0, np.int64)
+    def __init__(self, world: NetworkArrays, graph: FlatGraph, groups: NetworkGroups) -> None:
+        self.rows = _rows(world, "queries")
+        self.limits = _rows(world, "limits")
+        self.links = _rows(world, "links")
         self.dead_links = 0
-        self.alive = 0
         self._graph, self._groups = graph, groups
-        self._chain = Chain(self.links, L_NEXT)  # where a chain begins, ~edge or ~component comes before
-        self._spans = Rows(3)
+        self._chain = Chain(self.links)  # where a chain begins, ~edge or ~component comes before
+        self._spans = Rows(np.empty((0, 3), np.int32))  # the first link of a query, its edges, its components
 
     # --- coming -------------------------------------------------------------------------------------------------
 
-    def add(self, number: int, kind: int, edges: Sequence[tuple[int, int, int]], components: Sequence[int]) -> int:
+    def add(self, kind: int, edges: Sequence[tuple[int, int, int]], components: Sequence[int]) -> int:
         """One query that waits for edges and for components; its row."""
-        row, waited = self.rows.used, self._enter(edges)
-        present = [int(self._graph.arrays.edges[edge, LINK]) & PRESENT for edge in waited]
-        missing = len(waited) - sum(present)
+        row = self.rows.used
+        waited = self._graph.enter_edges(*np.array(edges, np.int32).T).tolist() if edges else []
+        missing = sum(1 for edge in waited if not self._graph.arrays.edges[edge, LINK] & PRESENT)
         if kind == Q_TRUTH:
             missing += sum(1 for component in components if not self._groups.values.array[component])
         self._spans.append((self.links.used, len(waited), len(components)))
         for edge in waited:
-            self._wait_for(edge, row)
-        self._post(row, components)
-        first = self._list(components)
-        self.rows.append((missing, kind, 0, 0, first, 0))
+            known = self._graph.arrays.edges[edge]
+            following = (int(known[LINK]) >> 1) - 1
+            link = self.links.append((row, following))
+            self._chain.add(link, following, ~edge)
+            known[LINK] = int(known[LINK]) & PRESENT | (link + 1) << 1
+        for component in components:
+            following = self._groups.components.get(component, "postings")
+            link = self.links.append((row, following))
+            self._chain.add(link, following, ~component)
+            self._groups.components.array["postings"][component] = link
+        first = self.links.used  # of the chain of the query's components
+        for place, component in enumerate(components, 1):
+            self.links.append((component, first + place if place < len(components) else NONE))
+            self._chain.before.append(NONE)
+        self.rows.append((missing, kind, 0, 0, first if components else NONE, 0))
         self.limits.append(0)
-        self.numbers.append(number)
-        self.alive += 1
         return row
 
-    def _enter(self, edges: Sequence[tuple[int, int, int]]) -> list[int]:
-        """The numbers of edges, which differ."""
-        if not edges:
-            return []
-        numbers: list[int] = self._graph.enter_edges(*np.array(edges, np.int32).T).tolist()
-        return numbers
-
-    def _wait_for(self, edge: int, row: int) -> None:
-        known = self._graph.arrays.edges[edge]
-        following = (int(known[LINK]) >> 1) - 1
-        link = self.links.append((row, following))
-        self._chain.add(link, following, ~edge)
-        known[LINK] = int(known[LINK]) & PRESENT | (link + 1) << 1
-
-    def add_many(self, numbers: Ints, kind: int, edges: Ints, owner: Ints) -> int:
+    def add_many(self, count: int, kind: int, edges: Ints, owner: Ints) -> int:
         """Queries that wait for edges alone; the row of the first. `owner` says by place whose edge a row of `edges`
         is, ascending."""
         numbered, owner = self._entered(edges, owner)
-        counts = np.bincount(owner, minlength=len(numbers))
+        waited = np.bincount(owner, minlength=count)
         absent = (self._graph.arrays.edges[numbered, LINK] & PRESENT) == 0
-        missing = np.bincount(owner[absent], minlength=len(numbers))
-        first = self.rows.used
-        rows = np.zeros((len(numbers), self.rows.array.shape[1]), np.int32)
-        rows[:, Q_MISSING], rows[:, Q_KIND], rows[:, Q_FACTORS] = missing, kind, NONE
+        rows, first = np.zeros(count, self.rows.array.dtype), self.rows.used
+        rows["missing"] = np.bincount(owner[absent], minlength=count)
+        rows["kind"], rows["factors"] = kind, NONE
         self.rows.extend(rows)
-        self.limits.extend(np.zeros((len(numbers), self.limits.array.shape[1]), np.int64))
-        self.numbers.extend(numbers)
-        spans = np.zeros((len(numbers), 3), np.int32)
-        spans[:, _FIRST] = self.links.used + np.concatenate(([0], np.cumsum(counts)[:-1]))
-        spans[:, _EDGES] = counts
-        self._spans.extend(spans)
+        self.limits.extend(np.zeros(count, self.limits.array.dtype))
+        before = self.links.used + np.concatenate(([0], np.cumsum(waited)[:-1]))
+        self._spans.extend(np.column_stack((before, waited, np.zeros(count, np.int32))))
         self._wait(numbered, first + owner)
-        self.alive += len(numbers)
         return first
 
     def _entered(self, edges: Ints, owner: Ints) -> tuple[Ints, Ints]:
@@ -1283,7 +1154,9 @@ class Queries:
 
     def _wait(self, edges: Ints, rows: Ints) -> None:
         """Puts a link for each edge, in order, before those of queries that wait for it already."""
-        first = self.links.extend(np.stack((rows, np.full(len(rows), NONE)), 1))
+        links = np.zeros(len(rows), self.links.array.dtype)
+        links["item"], links["next"] = rows, NONE
+        first = self.links.extend(links)
         self._chain.before.extend(np.zeros(len(rows), np.int32))
         if not len(edges):
             return
@@ -1295,26 +1168,10 @@ class Queries:
         waiting = self._graph.arrays.edges
         following[ends] = (waiting[sorted_edges[ends], LINK] >> 1) - 1
         before[begins] = ~sorted_edges[begins]
-        self.links.array[links, L_NEXT], self._chain.before.array[links] = following, before
+        self.links.array["next"][links], self._chain.before.array[links] = following, before
         known = following[ends] >= 0
         self._chain.before.array[following[ends][known]] = links[ends][known]
         waiting[sorted_edges[begins], LINK] = waiting[sorted_edges[begins], LINK] & PRESENT | (links[begins] + 1) << 1
-
-    def _post(self, row: int, components: Sequence[int]) -> None:
-        chains = self._groups.components.array
-        for component in components:
-            following = int(chains[component, K_POSTINGS])
-            link = self.links.append((row, following))
-            self._chain.add(link, following, ~component)
-            chains[component, K_POSTINGS] = link
-
-    def _list(self, components: Sequence[int]) -> int:
-        """The components of a query, as a chain; its first link."""
-        first = self.links.used
-        for place, component in enumerate(components, 1):
-            self.links.append((component, first + place if place < len(components) else NONE))
-            self._chain.before.append(NONE)
-        return first if components else NONE
 
     # --- going --------------------------------------------------------------------------------------------------
 
@@ -1325,15 +1182,14 @@ class Queries:
         if left:
             self._graph.leave_edges(np.array(left, np.int64))
         for link in range(first + edges, first + edges + components):
-            component = int(self.links.array[link + components, L_ITEM])
+            component = self.links.get(link + components, "item")
             before, following = self._chain.cut(link)
             if before < 0:
-                self._groups.components.array[component, K_POSTINGS] = following
-            if self._groups.components.array[component, K_POSTINGS] < 0:
+                self._groups.components.array["postings"][component] = following
+            if self._groups.components.array["postings"][component] < 0:
                 self._groups.leave(component)
         self.dead_links += edges + 2 * components
         self._spans.array[row] = 0
-        self.alive -= 1
 
     def _unwait(self, link: int) -> int:
         """Takes a link out of the chain of its edge; the edge, if none is left there, or -1."""
@@ -1349,16 +1205,15 @@ class Queries:
     def components(self, row: int) -> list[int]:
         """The components that a query waits for."""
         first, edges, components = (int(each) for each in self._spans.array[row])
-        listed: list[int] = self.links.array[
-            first + edges + components : first + edges + 2 * components, L_ITEM
-        ].tolist()
+        begin = first + edges + components
+        listed: list[int] = self.links.array["item"][begin : begin + components].tolist()
         return listed
 
     def set_limits(self, row: int, limits: CountLimits | None) -> None:
         """When a count holds; None makes every change of it an event."""
-        self.rows.array[row, Q_WATCH] = limits is None
+        self.rows.array["watch"][row] = limits is None
         if limits is not None:
-            self.limits.array[row, :4] = limits
+            self.limits.array[row] = (*limits, *self.limits.array[row].tolist()[4:])
 
 
 # --- the network -------------------------------------------------------------------------------------------------
@@ -1387,49 +1242,18 @@ class Fresh(NamedTuple):
 class QueryNetwork:
     """All queries over one graph."""
 
-    def __init__(self, intern: Intern, derived: Virtual | None, graph: Waited) -> None:
+    def __init__(self, intern: Intern, derived: Derived | None, graph: FlatGraph) -> None:
         self._intern, self._derived = intern, derived
-        self.sites = Sites()
-        self.messages = Messages(self.sites)
-        self.nodes = NetworkNodes(self.messages)
-        self.groups = NetworkGroups(self.sites, self.messages, self.nodes)
-        self.tests = Tests()
-        self.queries = Queries(graph, self.groups)
-        self.verdicts = Pairs()
+        self.world = world = NetworkArrays({"graph": graph.arrays, "progress": Progress()})
+        self.sites = Sites(world)
+        self.messages = Messages(world, self.sites)
+        self.nodes = NetworkNodes(world, self.messages)
+        self.groups = NetworkGroups(world, self.sites, self.messages, self.nodes)
+        self.tests = Tests(world)
+        self.queries = Queries(world, graph, self.groups)
+        self.verdicts = _pairs(world, "verdicts")
         self.version = 0  # of what kernels read: it changes with every change of the network
-        self._domains: Array = np.zeros((0, 2), np.float64)
         self._inserter = Inserter(self.messages, self.nodes, self.groups, self.tests)
-        self._arrays: NetworkArrays | None = None
-        messages, nodes, groups, queries = self.messages, self.nodes, self.groups, self.queries
-        self._tables: dict[str, Rows | Pairs] = {  # as `layout.NetworkArrays` names them
-            "messages": messages.rows,
-            "users": messages.users,
-            "anchors": messages.anchors,
-            "nodes": nodes.rows,
-            "ones": nodes.ones,
-            "parts": nodes.parts,
-            "maps": nodes.maps,
-            "sites": self.sites.rows,
-            "site_heads": self.sites.heads,
-            "groups": groups.rows,
-            "edges": groups.edges,
-            "steps": groups.steps,
-            "starts": groups.starts,
-            "constants": groups.constants,
-            "constant_slots": groups.constant_slots,
-            "holes": groups.fillings.holes,
-            "fillings": groups.fillings.rows,
-            "components": groups.components,
-            "bits": groups.bits,
-            "values": groups.values,
-            "queries": queries.rows,
-            "links": queries.links,
-            "limits": queries.limits,
-            "tests": self.tests.offsets,
-            "atoms": self.tests.atoms,
-            "banks": self.tests.banks,
-            "verdicts": self.verdicts,
-        }
         properties = [intern(RDF_TYPE), *(derived.virtual(each) for each in _CLASSES if derived is not None)]
         self._customs = Customs(frozenset(2 * each for each in properties), Counter())
 
@@ -1439,31 +1263,27 @@ class QueryNetwork:
         """What a query needs to be answered by truth, count or rows; `kind` is Q_ROWS where nothing else will do."""
         return compiled(query, question_of(query, self._intern, self._derived), kind, self._customs)
 
-    def subscribe(self, number: int, wanted: CompiledQuery) -> int:
+    def subscribe(self, wanted: CompiledQuery) -> int:
         """Enters a query; its row. What it adds is `fresh`."""
         self.version += 1
         components = [] if wanted.never else self._components(wanted)
-        row = self.queries.add(number, wanted.kind, () if wanted.never else wanted.concrete, components)
+        row = self.queries.add(wanted.kind, () if wanted.never else wanted.concrete, components)
         if wanted.never:
-            self.queries.rows.array[row, Q_MISSING] = 1
+            self.queries.rows.array["missing"][row] = 1
         return row
 
-    def add_concrete(self, numbers: Sequence[int], kind: int, edges: Ints, owner: Ints) -> int:
+    def add_concrete(self, count: int, edges: Ints, owner: Ints) -> int:
         """Many queries that have edges between constants only, at once; the row of the first, the others follow.
 
-        `edges` has rows (subject, predicate, object); `owner` says which of `numbers` an edge is of, ascending.
+        `edges` has rows (subject, predicate, object); `owner` says by place which query an edge is of, ascending.
         """
         self.version += 1
-        return self.queries.add_many(np.asarray(numbers, np.int64), kind, edges, owner)
+        return self.queries.add_many(count, Q_TRUTH, edges, owner)
 
     def unsubscribe(self, row: int) -> None:
         """Takes a query out, with everything that no other one needs."""
         self.version += 1
         self.queries.remove(row)
-
-    def set_limits(self, row: int, limits: CountLimits | None) -> None:
-        """When a count holds; None makes every change of it an event."""
-        self.queries.set_limits(row, limits)
 
     def component(self, row: int) -> int:
         """The component whose rows are those of a listing query; -1 if it never has any."""
@@ -1494,32 +1314,10 @@ class QueryNetwork:
     def widest(self) -> int:
         """As many slots, parts or core edges as a group may have."""
         rows = self.groups.rows.array[: self.groups.rows.used]
-        return int(rows[:, [G_SLOTS, G_PARTS, G_EDGES]].max(initial=0))
+        return max(int(rows[column].max(initial=0)) for column in ("slots", "parts", "edges"))
 
     @property
     def garbage(self) -> int:
         """How many rows of links, components, fillings, messages and sites are not needed."""
         groups = self.groups.dead + self.groups.fillings.dead
         return self.queries.dead_links + groups + len(self.messages.dead) + self.sites.dead
-
-    # --- arrays -------------------------------------------------------------------------------------------------
-
-    @property
-    def domains(self) -> Array:
-        """By term: its coordinate and the code of its domain. Given by `ExactChecks`, which knows the terms."""
-        return self._domains
-
-    @domains.setter
-    def domains(self, domains: Array) -> None:
-        self._domains, self._arrays = domains, None
-
-    @property
-    def arrays(self) -> NetworkArrays:
-        """Everything as kernels read it; to be asked for again after every change of the network."""
-        tables = self._tables
-        if self._arrays is None or self.sites.exchanged or any(table.exchanged for table in tables.values()):
-            for each in (*tables.values(), self.sites):
-                each.exchanged = False
-            arrays = {name: table.array for name, table in tables.items()}
-            self._arrays = NetworkArrays(site_slots=self.sites.slots, domains=self._domains, **arrays)
-        return self._arrays

@@ -5,19 +5,19 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from heliograph.filter.interests import Conditions, conditions_of
+from heliograph.filter.interests import conditions_of
 from heliograph.sparql.evaluate import holds
-from heliograph.sparql.query import And, ClassPattern, Expression, Metric, Node, Pattern, Query, walk
+from heliograph.sparql.query import And, ClassPattern, Expression, Metric, Node, Query, walk
 from heliograph.sparql.regions import Atom, Domain
 from heliograph.terms import Term, Variable
-from heliograph.watch.derived import DerivedRelation
+from heliograph.watch.derived import Derived, DerivedRelation
 from heliograph.watch.layout import ANY_NODE, IN, IS_NODE, NONE, OUT, Q_ROWS, Q_TRUTH, SELF_NODE
 
 # --- a query as numbers ------------------------------------------------------------------------------------------
@@ -39,14 +39,6 @@ HERE = Variable("")  # what the expressions of a test call the term that they ch
 _MOST_NODES = 200  # of a conjunct that becomes a test: what is larger is checked outside
 
 
-class Virtual(Protocol):
-    """What relates patterns to virtual properties; see `derived.Derived`."""
-
-    def relation(self, pattern: Pattern) -> DerivedRelation | None: ...
-
-    def virtual(self, relation: DerivedRelation) -> int: ...
-
-
 class TermTest(NamedTuple):
     """What is asked of a slot: that its term lies in one of the atoms; in doubt, the expressions decide."""
 
@@ -65,75 +57,61 @@ class Question(NamedTuple):
     wants: tuple[Want, ...]
 
 
-def question_of(query: Query, intern: Intern, derived: Virtual | None) -> Question:
+def question_of(query: Query, intern: Intern, derived: Derived | None) -> Question:
     """A query as numbers; its constants get ids."""
     numbers: dict[Variable, int] = {}
-    edges = dict.fromkeys(_edge(pattern, numbers, intern, derived) for pattern in query.patterns)
-    asked, remaining, never = _asked(query, numbers, intern)
-    wants = _wants(query, intern, derived) if derived is not None else ()
-    return Question(tuple(edges), tuple(numbers), asked, remaining, never, wants)
+    edges: dict[Edge, None] = {}
+    wants: dict[Want, None] = {}
 
-
-# --- edges ------------------------------------------------------------------------------------------------------
-
-
-def _edge(pattern: Pattern, numbers: dict[Variable, int], intern: Intern, derived: Virtual | None) -> Edge:
     def node(each: Node) -> int:
         return ~numbers.setdefault(each, len(numbers)) if isinstance(each, Variable) else intern(each)
 
-    relation = None if derived is None else derived.relation(pattern)
-    if relation is not None and derived is not None:
-        return node(pattern.subject), derived.virtual(relation), node(pattern.object)
-    if isinstance(pattern, ClassPattern):
-        raise ValueError("class forms need derived edges")
-    return node(pattern.subject), node(pattern.predicate), node(pattern.object)
-
-
-def _wants(query: Query, intern: Intern, derived: Virtual) -> tuple[Want, ...]:
-    found: dict[Want, None] = {}
     for pattern in query.patterns:
-        relation = derived.relation(pattern)
-        if relation is not None:
-            found[relation, None if isinstance(pattern.object, Variable) else intern(pattern.object)] = None
-    return tuple(found)
+        relation = None if derived is None else derived.relation(pattern)
+        if relation is not None and derived is not None:
+            edges[node(pattern.subject), derived.virtual(relation), node(pattern.object)] = None
+            wants[relation, None if isinstance(pattern.object, Variable) else intern(pattern.object)] = None
+        elif isinstance(pattern, ClassPattern):
+            raise ValueError("class forms need derived edges")
+        else:
+            edges[node(pattern.subject), node(pattern.predicate), node(pattern.object)] = None
+    tests, remaining, never = _tests(query, numbers, intern)
+    return Question(tuple(edges), tuple(numbers), tests, remaining, never, tuple(wants))
 
 
 # --- filters ----------------------------------------------------------------------------------------------------
 
 
-def _asked(
+def _tests(
     query: Query, numbers: Mapping[Variable, int], intern: Intern
 ) -> tuple[dict[int, TermTest], tuple[Expression, ...], bool]:
     """Tests by variable, the conjuncts that remain, and whether nothing can satisfy them."""
     alone: dict[int, list[Expression]] = {}
     remaining: list[Expression] = []
-    never = False
-    for conjunct in _conjuncts(query.filters):
-        if not _names_any(conjunct):
+    never, conjuncts = False, list(reversed(query.filters))
+    while conjuncts:
+        conjunct = conjuncts.pop()
+        if isinstance(conjunct, And):
+            conjuncts.extend(reversed(conjunct.operands))
+        elif not any(isinstance(node, (Variable, Metric)) for node in walk(conjunct)):
             never = never or not holds(conjunct, {})
-            continue
-        variable = _only_variable(conjunct)
-        if variable is None or variable not in numbers:
+        elif (variable := _only_variable(conjunct)) is None or variable not in numbers:
             remaining.append(conjunct)
-            continue
-        here = cast(Expression, _renamed(conjunct, variable))
-        conditions = conditions_of([here], intern)
-        never = never or conditions.never
-        alone.setdefault(numbers[variable], []).append(here)
-        if not conditions.exact:
-            remaining.append(conjunct)
-    return _tests(alone, intern), tuple(remaining), never
-
-
-def _conjuncts(filters: tuple[Expression, ...]) -> Iterator[Expression]:
-    """Filters that are ANDed, taken apart at `&&`."""
-    stack = list(reversed(filters))
-    while stack:
-        expression = stack.pop()
-        if isinstance(expression, And):
-            stack.extend(reversed(expression.operands))
         else:
-            yield expression
+            here = cast(Expression, _renamed(conjunct, variable))
+            conditions = conditions_of([here], intern)
+            never = never or conditions.never
+            alone.setdefault(numbers[variable], []).append(here)
+            if not conditions.exact:
+                remaining.append(conjunct)
+    tests = {}
+    for number, expressions in alone.items():
+        # the atoms that say where a term must lie; what is asked of its text is not among them
+        found = (atoms for _, atoms in conditions_of(expressions, intern).conjuncts)
+        atoms = next((each for each in found if all(atom.domain < Domain.IS_A for atom in each)), None)
+        if atoms is not None:
+            tests[number] = TermTest(atoms, tuple(expressions))
+    return tests, tuple(remaining), never
 
 
 def _only_variable(expression: Expression) -> Variable | None:
@@ -147,39 +125,16 @@ def _only_variable(expression: Expression) -> Variable | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _names_any(expression: Expression) -> bool:
-    return any(isinstance(node, (Variable, Metric)) for node in walk(expression))
-
-
 def _renamed(node: Any, variable: Variable) -> Any:
     """An expression about `HERE` in place of a variable, so that equal tests are equal whatever they call it."""
     if isinstance(node, Variable):
         return HERE if node == variable else node
-    if isinstance(node, Term):
-        return node
-    if isinstance(node, tuple):
+    if isinstance(node, tuple) and not isinstance(node, Term):
         return tuple(_renamed(each, variable) for each in node)
-    if is_dataclass(node):
+    if is_dataclass(node) and not isinstance(node, Term):
         kind: Any = type(node)
         return kind(*(_renamed(getattr(node, field.name), variable) for field in fields(node)))
     return node
-
-
-def _tests(alone: Mapping[int, list[Expression]], intern: Intern) -> dict[int, TermTest]:
-    tests = {}
-    for number, expressions in alone.items():
-        atoms = _interval(conditions_of(expressions, intern))
-        if atoms is not None:
-            tests[number] = TermTest(atoms, tuple(expressions))
-    return tests
-
-
-def _interval(conditions: Conditions) -> tuple[Atom, ...] | None:
-    """The atoms that say where a term must lie; what is asked of its text is not among them."""
-    for _, atoms in conditions.conjuncts:
-        if all(atom.domain < Domain.IS_A for atom in atoms):
-            return atoms
-    return None
 
 
 # --- the order of slots ------------------------------------------------------------------------------------------
@@ -202,23 +157,16 @@ def slot_order(codes: Mapping[int, Any], edges: Sequence[Edge]) -> list[int]:
     for s, label, o in edges:
         touching[s].append((_FORWARD, label, o))
         touching[o].append((_BACKWARD, label, s))
-    ranks = _refined(_ranked(codes), touching)
-    while len(set(ranks.values())) < len(ranks):
-        chosen = _first_alike(ranks)
-        ranks = _refined(_ranked({slot: (rank, slot != chosen) for slot, rank in ranks.items()}), touching)
+    ranks, known = _ranked(codes), 0
+    while (told := len(set(ranks.values()))) < len(ranks):
+        if told > known:  # by their neighbours too
+            seen = {slot: sorted((way, label, ranks[other]) for way, label, other in touching[slot]) for slot in ranks}
+            ranks, known = _ranked({slot: (rank, seen[slot]) for slot, rank in ranks.items()}), told
+        else:  # one of the first rank that several share is taken first
+            ordered = sorted(ranks, key=ranks.__getitem__)
+            chosen = next(slot for slot, following in pairwise(ordered) if ranks[slot] == ranks[following])
+            ranks = _ranked({slot: (rank, slot != chosen) for slot, rank in ranks.items()})
     return sorted(ranks, key=ranks.__getitem__)
-
-
-def _refined(ranks: dict[int, int], touching: Mapping[int, list[tuple[int, int, int]]]) -> dict[int, int]:
-    """Ranks that tell slots apart by their neighbours too."""
-    while True:
-        known = len(set(ranks.values()))
-        if known == len(ranks):
-            return ranks
-        seen = {slot: sorted((way, label, ranks[other]) for way, label, other in touching[slot]) for slot in ranks}
-        ranks = _ranked({slot: (rank, seen[slot]) for slot, rank in ranks.items()})
-        if len(set(ranks.values())) == known:
-            return ranks
 
 
 def _ranked(codes: Mapping[int, Any]) -> dict[int, int]:
@@ -229,12 +177,6 @@ def _ranked(codes: Mapping[int, Any]) -> dict[int, int]:
         alike = place and codes[slot] == codes[ordered[place - 1]]
         ranks[slot] = ranks[ordered[place - 1]] if alike else place
     return ranks
-
-
-def _first_alike(ranks: Mapping[int, int]) -> int:
-    """A slot of the first rank that several share."""
-    ordered = sorted(ranks, key=ranks.__getitem__)
-    return next(slot for slot, following in pairwise(ordered) if ranks[slot] == ranks[following])
 
 
 # --- components and shapes ---------------------------------------------------------------------------------------
@@ -316,32 +258,20 @@ class Rules(NamedTuple):
 
 def components_of(edges: Sequence[Edge], tested: Collection[int]) -> list[Component]:
     """The components of abstract edges: subjects and objects are `~v`, or the number of a constant."""
-    leaders: dict[int, int] = {}
+    members: dict[int, list[int]] = {}  # by variable, one list for all of a component
     for edge in edges:
-        _unite(leaders, [~node for node in (edge[0], edge[2]) if node < 0])
-    members: dict[int, list[int]] = {}
-    for variable in leaders:
-        members.setdefault(_leader(leaders, variable), []).append(variable)
-    gathered: dict[int, list[Edge]] = {leader: [] for leader in members}
+        ends = [members.setdefault(~node, [~node]) for node in (edge[0], edge[2]) if node < 0]
+        if len(ends) == 2 and ends[0] is not ends[1]:
+            ends[0].extend(ends[1])
+            members.update(dict.fromkeys(ends[1], ends[0]))
+    order = {variable: place for place, variable in enumerate(members)}
+    found = {id(each): sorted(each, key=order.__getitem__) for each in members.values()}
+    gathered: dict[int, list[Edge]] = {each: [] for each in found}
     for edge in edges:
-        ends = [~node for node in (edge[0], edge[2]) if node < 0]
-        if ends:
-            gathered[_leader(leaders, ends[0])].append(edge)
-    return [_component(members[leader], gathered[leader], tested) for leader in members]
-
-
-def _unite(leaders: dict[int, int], ends: list[int]) -> None:
-    for end in ends:
-        leaders.setdefault(end, end)
-    if len(ends) == 2:
-        leaders[_leader(leaders, ends[1])] = _leader(leaders, ends[0])
-
-
-def _leader(leaders: dict[int, int], variable: int) -> int:
-    while leaders[variable] != variable:
-        leaders[variable] = leaders[leaders[variable]]
-        variable = leaders[variable]
-    return variable
+        variable = next((~node for node in (edge[0], edge[2]) if node < 0), None)
+        if variable is not None:
+            gathered[id(members[variable])].append(edge)
+    return [_component(found[each], gathered[each], tested) for each in found]
 
 
 def _component(variables: list[int], edges: Iterable[Edge], tested: Collection[int]) -> Component:
@@ -418,17 +348,18 @@ def _roots(component: Component, peeled: Peeled, rules: Rules) -> Sequence[int]:
     Without a driver constants are part of the structure: what hears of them first, and hands on little, should be
     heard by all others.
     """
-    named = [variable for variable in component.variables if _constants(component, variable, rules, classes=False)]
-    named = named or [variable for variable in component.variables if _constants(component, variable, rules, True)]
-    if not named:
-        return peeled.centre
-    return named if rules.driven else _farthest(component, named)
-
-
-def _constants(component: Component, variable: int, rules: Rules, classes: bool) -> bool:
-    return any(
-        each.kind == IS_NODE and (classes or each.key not in rules.class_keys) for each in component.hears[variable]
-    )
+    for classes in (False, True):
+        named = [
+            variable
+            for variable in component.variables
+            if any(
+                each.kind == IS_NODE and (classes or each.key not in rules.class_keys)
+                for each in component.hears[variable]
+            )
+        ]
+        if named:
+            return named if rules.driven else _farthest(component, named)
+    return peeled.centre
 
 
 def _farthest(component: Component, sources: Sequence[int]) -> Sequence[int]:
@@ -460,20 +391,15 @@ def _folded(component: Component, roots: Sequence[int]) -> dict[int, Branch]:
         branches[variable] = branch
         if towards[variable] >= 0:
             edge = next(each for each in touching[variable] if _other(each, variable) == towards[variable])
-            hanging[towards[variable]].append(_heard(branch, edge))
+            key = 2 * edge[1] + (IN if edge[0] == variable else OUT)
+            plain = not branch.hears and not branch.tested
+            hanging[towards[variable]].append(Hears(key, ANY_NODE) if plain else Hears(key, NODE, NONE, branch))
     return branches
 
 
 def _branch(variable: int, hears: list[Hears], tested: bool) -> Branch:
     found = tuple(sorted(hears, key=lambda each: each.code))
     return Branch(variable, found, tested, (tested, *(each.code for each in found)))
-
-
-def _heard(branch: Branch, edge: Edge) -> Hears:
-    """What the other end of an edge hears of a branch."""
-    key = 2 * edge[1] + (IN if edge[0] == branch.variable else OUT)
-    plain = not branch.hears and not branch.tested
-    return Hears(key, ANY_NODE) if plain else Hears(key, NODE, NONE, branch)
 
 
 def _driven(core: tuple[Branch, ...], edges: tuple[Edge, ...], rules: Rules) -> QueryShape:
@@ -559,11 +485,7 @@ def orders_of(edges: Sequence[Edge], slots: Slots, listed: bool) -> tuple[tuple[
 
     No join of a listed pattern starts from a slot, for nothing is heard there: those orders are empty.
     """
-    return _orders(tuple(_abstract(edge) for edge in edges), slots, listed)
-
-
-def _abstract(edge: Edge) -> Edge:
-    return (min(edge[0], 0), min(edge[1], 0), min(edge[2], 0))
+    return _orders(tuple((min(s, 0), min(p, 0), min(o, 0)) for s, p, o in edges), slots, listed)
 
 
 @lru_cache(maxsize=4096)
@@ -690,22 +612,17 @@ class Customs(NamedTuple):
 
 def compiled(query: Query, question: Question, kind: int, customs: Customs) -> CompiledQuery:
     """A query made ready to be entered."""
-    if kind != Q_ROWS and not _lists(query, question):
-        found = _compiling_folded(question, kind, customs)
-        if found is not None:
-            return found
-    return _listing(question)
-
-
-def _lists(query: Query, question: Question) -> bool:
-    """Whether a query can be answered by its solutions alone."""
-    return bool(query.values or query.metrics or question.remaining or any(p < 0 for _, p, _ in question.edges))
+    free = any(p < 0 for _, p, _ in question.edges)
+    if kind == Q_ROWS or query.values or query.metrics or question.remaining or free:
+        return _listing(question)
+    return _counting(question, kind, customs) or _listing(question)
 
 
 # --- truth and counts -------------------------------------------------------------------------------------------
 
 
-def _compiling_folded(question: Question, kind: int, customs: Customs) -> CompiledQuery | None:
+def _counting(question: Question, kind: int, customs: Customs) -> CompiledQuery | None:
+    """A query that is answered without its solutions; None if one of its components is too deep."""
     concrete, abstract = [], []
     constants: list[int] = []
     for s, p, o in question.edges:
@@ -714,20 +631,16 @@ def _compiling_folded(question: Question, kind: int, customs: Customs) -> Compil
             continue
         abstract.append((s if s < 0 else len(constants), p, o if o < 0 else len(constants)))
         constants += [node for node in (s, o) if node >= 0]
-    edges = tuple(abstract)
-    driven = kind == Q_TRUTH or _is_crowded(edges, customs.counted)
+    edges, driven = tuple(abstract), True
+    if kind != Q_TRUTH:  # a few counts of one structure are better off with their constants in place, where little is
+        # heard; many share what is heard everywhere, and are found by their driving constants
+        customs.counted[edges] += 1
+        driven = customs.counted[edges] > FEW
     shapes = _shapes(edges, frozenset(question.tests), driven, customs.class_keys)
     if shapes is None:
         return None
     known = (tuple(concrete), shapes, tuple(constants), question.tests)
     return CompiledQuery(kind, question.never, *known, None, (), (), question.wants)
-
-
-def _is_crowded(edges: tuple[Edge, ...], counted: Counter[tuple[Edge, ...]]) -> bool:
-    """Whether there are many counts of one structure. A few of them are better off with their constants in place,
-    where little is heard; many share what is heard everywhere, and are found by their driving constants."""
-    counted[edges] += 1
-    return counted[edges] > FEW
 
 
 @lru_cache(maxsize=4096)

@@ -9,77 +9,53 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import from_dtype, int32, int64, uint64
+from numba import float64, from_dtype, int32, int64, uint8, uint64
 
-from heliograph.compiled.arrays import array, array_at, rows
+from heliograph.compiled.arrays import NEW_INT32S, rows
+from heliograph.compiled.arrays import array as array_type
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.hashmap import FREE, OTHER, find_row, find_value, pair_key, search, spread
 from heliograph.compiled.hashmap import SAME as SAME_KEY
+from heliograph.compiled.records import ADDRESS, Anything, Struct, array, number, view, wanted
+from heliograph.compiled.records import part as structure
 from heliograph.filter.layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
-from heliograph.watch import graph_kernels
-from heliograph.watch.graph_kernels import EDGE_NUMBER, edge_tag, prefetch_edge, prefetch_row, slot_of
+from heliograph.watch import layout
+from heliograph.watch.graph_kernels import (
+    EDGE_NUMBER,
+    GraphArrays,
+    drop,
+    edge_at,
+    edge_tag,
+    find_edge,
+    find_run,
+    first_run,
+    has_room,
+    is_present,
+    neighbour,
+    next_due,
+    next_run,
+    prefetch_edge,
+    prefetch_first,
+    prefetch_row,
+    prefetch_second,
+    put,
+    renew,
+    run_length,
+    slot_of,
+    stamp_new,
+    tick,
+)
 from heliograph.watch.layout import (
-    ACCEPTED,
     ADD_EDGE,
     AMONG_NODE,
     ANY_NODE,
-    B_COUNT,
-    B_STEPS,
-    C_CONSTANT,
-    C_FIRST,
-    C_GROUP,
-    C_NEXT,
-    C_ROUND,
-    C_TRIED,
-    CANDIDATES,
-    CHECK,
-    CHECK_BITS,
-    CLOCK,
     COUNT,
-    CURSOR_OTHER,
-    CURSOR_PLACE,
-    CURSOR_RUN,
-    DEPTH,
     DONE,
-    E_OBJECT,
-    E_PREDICATE,
-    E_SUBJECT,
     EACH_EDGE,
-    EDGES,
-    ENTER_HIGH,
-    ENTER_LOW,
-    EVENTS,
-    F_NEXT,
-    F_TERM,
     FILLED,
     FILLINGS,
     FLAT,
-    FREE_EDGE,
-    FREE_ITEM,
-    FULL,
-    G_CONSTANTS,
-    G_DRIVER_KEY,
-    G_DRIVER_SLOT,
-    G_EDGES,
-    G_FIRST_CONSTANT,
-    G_FIRST_EDGE,
-    G_FIRST_PART,
-    G_HOLES,
-    G_KIND,
-    G_PARTS,
-    G_ROUND,
-    G_SHARED,
-    G_SLOTS,
-    G_STARTS,
-    G_TRIED,
     GIVEN,
-    GIVEN_UP,
-    H_FIRST,
-    H_KEY,
-    H_VERTEX,
-    HEAP,
-    HELD,
-    IDLE_LEVEL,
     IN,
     IS_NODE,
     J_CHANGE,
@@ -88,316 +64,195 @@ from heliograph.watch.layout import (
     J_PREDICATE,
     J_SUBJECT,
     J_UPDATE,
-    JOURNALLED,
-    K_BITS,
-    K_FRESH,
-    K_NEXT,
-    K_POSTINGS,
-    KEPT,
     KEY,
-    L_ITEM,
-    L_NEXT,
     LAST_STAMP,
-    LATEST,
-    LENGTH,
     LINK,
-    LIVE,
-    LOWEST,
-    M_KEY,
-    M_KIND,
-    M_LEVEL,
-    M_NEXT,
-    M_NODE,
-    M_REF,
-    M_USERS,
-    MOST_EVENTS,
-    MOST_TRIED,
-    N_FIRST,
-    N_MESSAGES,
-    N_PARTS,
+    MOST_LEVELS,
     NEED_ADJACENCY,
-    NEED_CHANGES,
     NEED_DERIVED,
+    NEED_EVENTS,
     NEED_GRAPH,
-    NEED_JOURNAL,
-    NEED_REPORTS,
+    NEED_ROOM,
     NEED_STATES,
-    NEED_WORK,
-    NEEDED,
     NO_LIMIT,
     NONE,
-    O_COUNT,
-    O_FIRST,
     OBJECT,
-    ONLY_FRESH,
     OUT,
-    P_CHANGE,
-    P_CHANGES,
-    P_EDGE,
-    P_HEAD,
-    P_KIND,
-    P_MAP,
-    P_OBJECT,
-    P_PREDICATE,
-    P_REACTION,
-    P_REF,
-    P_SIGN,
-    P_SITE,
-    P_SLOT,
-    P_STAGE,
-    P_SUBJECT,
-    P_UPDATE,
     PART_FILLS,
     PART_HEARS,
     PART_TEST,
-    PARTS,
     PAUSED,
-    PHASE,
     PREDICATE,
     PRESENT,
-    Q_BEFORE,
     Q_COUNT,
-    Q_FACTORS,
-    Q_KIND,
-    Q_MISSING,
-    Q_STAMP,
-    Q_WATCH,
-    QUEUE,
     REMOVE_EDGE,
-    ROUND,
     ROWS,
-    S_KIND,
-    S_NEXT,
-    S_PLACE,
-    S_REF,
     SAME,
     SET_EDGE,
-    SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    STAMP,
-    STAY_HIGH,
-    STAY_LOW,
-    STRUCTURES,
     SUBJECT,
-    T_CHAINS,
-    T_EDGE,
-    T_GIVEN,
-    T_HOLE,
-    T_KNOWN,
-    T_OTHER,
-    TAKEN,
-    TOO_MANY,
-    TOUCHED,
-    TRIED,
-    U_KIND,
-    U_NEXT,
-    U_PART,
-    U_REF,
-    UPDATE,
-    USED,
     USER_NODE,
     V_COUNT,
     V_ROW,
     V_TRUTH,
-    VALUES,
-    VIRTUAL,
     VIRTUALS,
-    W_KIND,
-    W_PHASE,
-    W_REF,
-    W_SIGN,
-    W_UPDATE,
-    W_VALUE,
-    EventArrays,
-    GraphArrays,
-    JoinArrays,
-    JournalArrays,
-    NetworkArrays,
-    RunArrays,
+    Floats,
+    Int8s,
+    Int32s,
+    Int64s,
+    Masks,
     Stamp,
-    StateArrays,
-    UpdateArrays,
-    WindowArrays,
-    WorkArrays,
-    fields_of,
 )
 from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
 
 # --- the world --------------------------------------------------------------------------------------------------
 
-# Everything that these kernels work on is one table of addresses and lengths: `world`. What is taken from it by name is
-# an array again, at the cost of loading its address.
 
-WORLD = array(int64)
+class Progress(Struct):
+    """Where a run stands: the update, its stage, the changes that it makes and the one that is under way, the stage of
+    that, where a chain of sites was left, and the edge that was taken up and is not done, or -1: a run that stops must
+    not take up another in its place."""
+
+    update: int = number()
+    stage: int = number()
+    changes: int = number()
+    change: int = number()
+    reaction: int = number()
+    head: int = number()
+    site: int = number(-2)
+    edge: int = number(-1)
+    subject: int = number()  # of the edge that was changed, from which others may be derived
+    predicate: int = number()
+    object: int = number()
+    sign: int = number()
+
+
+def _each(row: Any, dimension: str) -> Any:
+    """An array of rows as `layout` names their columns."""
+    return array(from_dtype(row), dimension)
+
+
+class NetworkArrays(Struct):
+    """Everything that these kernels work on.
+
+    Of the network there are rows of every kind, each with room to grow; all lists are chains of rows, so that
+    subscribing costs what it adds. `network.QueryNetwork` fills them. The rest is the runner's.
+    """
+
+    graph: GraphArrays = structure(GraphArrays)
+    progress: Progress = structure(Progress)
+
+    messages: Anything = _each(layout.MESSAGE, "messages")
+    nodes: Anything = _each(layout.NODE, "nodes")
+    ones: Masks = array(uint64, "ones")  # by node: the tags in use
+    parts: Anything = _each(layout.PART, "parts")
+    maps: Int8s = array(uint8, "maps")  # of a part, for each tag of its node the tag of the part
+    users: Anything = _each(layout.USER, "users")
+    sites: Anything = _each(layout.SITE, "sites")
+    site_slots: Int32s = array(int32, "site_slots")  # open addressing over (vertex, key): 1 + the number of a head
+    site_heads: Anything = _each(layout.SITE_HEAD, "site_heads")
+    anchors: Int64s = array(int64, "anchors", 2)  # open addressing over (set, constant): rows (`pair_key`, bit)
+    groups: Anything = _each(layout.GROUP, "groups")
+    core_edges: Anything = _each(layout.CORE_EDGE, "core_edges")
+    steps: Anything = _each(layout.STEP, "steps")
+    starts: Anything = _each(layout.JOIN_START, "starts")
+    constants: Anything = _each(layout.CONSTANT, "constants")
+    # open addressing over (group, constant): rows (`pair_key`, row); and over (FILLED + hole, term): its filling.
+    # Several fillings are found one by one: (group, first) leads to a number from PREFIX on, that with the second to
+    # another, and with the last one to the row. So are chains, from a step's `chains` on by what fills its `given`: the
+    # last one leads to a hole of its own, which is filled by what stands beside those in a row.
+    constant_slots: Int64s = array(int64, "constant_slots", 2)
+    holes: Anything = _each(layout.HOLE, "holes")
+    fillings: Anything = _each(layout.FILLING, "fillings")
+    components: Anything = _each(layout.COMPONENT, "components")
+    bits: Int8s = array(uint8, "bits")
+    values: Int64s = array(int64, "values")  # by component: in how many places it holds, or its count
+    queries: Anything = _each(layout.QUERY, "queries")
+    links: Anything = _each(layout.LINK_ROW, "links")
+    limits: Anything = _each(layout.LIMITS, "limits")  # by query
+    tests: Int32s = array(int32, "tests")  # where the atoms of a test begin; the last entry is the end
+    atoms: Floats = array(float64, "atoms", 4)  # rows (domain, low, high, flags) of tests; see `filter.layout`
+    banks: Int32s = array(int32, "banks", 64)  # rows of 64 tests, -1 where there is none
+    domains: Floats = array(float64, "domains", 2)  # by term: rows (coordinate, domain code)
+    verdicts: Int64s = array(int64, "verdicts", 2)  # open addressing over (test, term) for terms in doubt
+
+    # Messages by (message, vertex); a message that is not there is 0. Most messages say nothing at most vertices. So
+    # each vertex has a mark for every 64th message that was ever said there: without it there is no need to look.
+    entries: Masks = array(uint64, "state", 2)  # open addressing: rows (`pair_key`, value)
+    state_count: int = number()
+    marks: Masks = array(uint64, "term")
+
+    # What is still to be done for one change: messages that a vertex may hear anew, by level, lowest first.
+    items: Anything = _each(layout.ITEM, "item")
+    payloads: Masks = array(uint64, "item")  # bits to gain, bits in danger, or a count to add
+    items_wanted: int = wanted("item")
+    items_used: int = number()
+    free_item: Any = number(-1)
+    levels: Int32s = array(int32, "level", fill=-1)  # the first item, or -1
+    lowest_level: Any = number(MOST_LEVELS + 1)  # with work; there are MOST_LEVELS + 1
+    plans: Int64s = array(int64, "message", 2)  # rows (message, run): where the item under way will be carried on to
+    sayings: Masks = array(uint64, "message")  # and what
+
+    # What the updates of a batch changed, in order.
+    events: Anything = _each(layout.EVENT, "event")
+    event_count: int = number()
+    most_events: int = number()  # after so many a run stops, once its update is done
+    solutions: Int32s = array(int32, "solution")  # of ROWS groups: the terms of their slots, but for holes
+    value_count: int = number()
+    needed: int = number()  # events, or terms of a solution, for which there was no room
+    touched: Int32s = array(int32, "query")  # in this phase
+    touched_count: int = number()
+    stamp: int = number(1)
+    candidates: int = number()
+    update: int = number()
+    phase: int = number()
+    only_fresh: int = number()
+    too_many: int = number()  # somewhere a count passed 2^63, so counts may be wrong
+
+    # One join: the terms of the slots, what the parts of the group hear there, and where each step stands.
+    path: Int32s = array(int32, "slot")
+    masks: Masks = array(uint64, "slot")
+    cursors: Anything = _each(layout.CURSOR, "slot")
+    depth: Any = number(-1)  # of the step at which a join lacked room for a solution, or -1
+
+    # The budget of joins: the round; what the group under way tried in it; after how much it is looked what pays, every
+    # 2^check_bits; how much may be tried beside EACH_EDGE for each edge, or NO_LIMIT; how often it was too much.
+    round: int = number()
+    tried: Any = number()
+    check: int = number()
+    check_bits: int = number()
+    most_tried: int = number()
+    given_up: int = number()
+
+    # Updates, accepted and in order; see `updates.UpdateColumns`. Others are derived from edges with a predicate in
+    # `deriving`.
+    batch_seq: Int64s = array(int64, "update")
+    batch_op: Int8s = array(uint8, "update")
+    batch_subject: Int32s = array(int32, "update")
+    batch_predicate: Int32s = array(int32, "update")
+    batch_object: Int32s = array(int32, "update")
+    batch_weight: Floats = array(float64, "update")
+    batch_at: Int64s = array(int64, "update")
+    deriving: Int32s = array(int32, "predicate")
+    changes: Int32s = array(int32, "change")  # the edges that an update removes
+    changes_wanted: int = wanted("change")
+
+    journal: Int32s = array(int32, "journal", 6)  # what became of edges, in order; for metrics
+    journal_weights: Floats = array(float64, "journal")
+    journal_wanted: int = wanted("journal")
+    journal_count: int = number()
+    keeps_journal: int = number()
+
+
+world_at = view(NetworkArrays)
 _0, _1 = np.uint64(0), np.uint64(1)
 
-_PLACES = [(each, field) for each in STRUCTURES for field in fields_of(each)]
-
-
-def _at(structure: type[tuple[Any, ...]], *names: str) -> Any:
-    """Functions that take arrays of a structure, as it declares them, out of the world."""
-    found = [
-        array_at(2 * place, from_dtype(field.dtype), field.columns)
-        for name in names
-        for place, (each, field) in enumerate(_PLACES)
-        if each is structure and field.name == name
-    ]
-    return found[0] if len(found) == 1 else found
-
-
-messages, nodes, ones, parts, maps = _at(NetworkArrays, "messages", "nodes", "ones", "parts", "maps")
-users, sites, site_slots, site_heads = _at(NetworkArrays, "users", "sites", "site_slots", "site_heads")
-anchors, groups, core_edges, steps, starts = _at(NetworkArrays, "anchors", "groups", "edges", "steps", "starts")
-constants, constant_slots, holes, fillings = _at(NetworkArrays, "constants", "constant_slots", "holes", "fillings")
-components, tag_bits, values, queries = _at(NetworkArrays, "components", "bits", "values", "queries")
-links, limits, tests, atoms, banks = _at(NetworkArrays, "links", "limits", "tests", "atoms", "banks")
-domains, verdicts = _at(NetworkArrays, "domains", "verdicts")
-entries, marks, state_counts = _at(StateArrays, "entries", "marks", "counts")
-items, payloads, levels, plans, sayings, work_state = _at(WorkArrays, *WorkArrays._fields)
-events, solutions, touched, report_state = _at(EventArrays, "events", "rows", "touched", "state")
-path, masks, cursors = _at(JoinArrays, "path", "masks", "cursors")
-batch_seq, batch_op, batch_subject, batch_predicate = _at(UpdateArrays, "seq", "op", "subject", "predicate")
-batch_object, batch_weight, batch_at, deriving = _at(UpdateArrays, "object", "weight", "at", "deriving")
-run_progress, run_changes = _at(RunArrays, "progress", "changes")
-journal, journal_weights, journal_state = _at(JournalArrays, "rows", "weights", "state")
-_slots, edges, _places, _heads, runs, first_runs = _at(
-    GraphArrays, "slots", "edges", "places", "heads", "runs", "first"
-)
-_pool, _free, edge_weights, _times, counters = _at(GraphArrays, "pool", "free", "weights", "times", "counters")
-_heap, _queue, clocks = _at(WindowArrays, "heap", "queue", "clocks")
-
 
 @kernel(inline=True)
-def graph_of(world: Any) -> Any:
-    """Only what its user looks at is loaded."""
-    return GraphArrays(
-        _slots(world),
-        edges(world),
-        _places(world),
-        _heads(world),
-        runs(world),
-        first_runs(world),
-        _pool(world),
-        _free(world),
-        edge_weights(world),
-        _times(world),
-        counters(world),
-    )
-
-
-@kernel(inline=True)
-def _window(world: Any) -> Any:
-    return WindowArrays(_heap(world), _queue(world), clocks(world))
-
-
-@kernel()
-def find_edge(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
-    """The number of an edge that is there or waited for, or -1."""
-    graph, tag = graph_of(world), graph_kernels.edge_tag(subject, predicate, object)
-    place = graph_kernels.slot_of(graph, tag, subject, predicate, object)
-    return (graph.slots[place] & EDGE_NUMBER) - 1
-
-
-@kernel(inline=True)
-def is_present(world: Any, edge: Any) -> Any:
-    return graph_kernels.is_present(graph_of(world), edge)
-
-
-@kernel()
-def find_run(world: Any, vertex: Any, key: Any) -> Any:
-    """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
-    graph = graph_of(world)
-    run = graph_kernels.run_in(graph, graph_kernels.head_of(graph, vertex, key))
-    return run if run < 0 or graph.runs[run, LENGTH] else np.int64(-1)
-
-
-@kernel(inline=True)
-def run_length(world: Any, run: Any) -> Any:
-    return graph_kernels.run_length(graph_of(world), run)
-
-
-@kernel(inline=True)
-def neighbour(world: Any, run: Any, place: Any) -> Any:
-    return graph_kernels.neighbour(graph_of(world), run, place)
-
-
-@kernel(inline=True)
-def edge_at(world: Any, run: Any, place: Any) -> Any:
-    return graph_kernels.edge_at(graph_of(world), run, place)
-
-
-@kernel(inline=True)
-def first_run(world: Any, vertex: Any) -> Any:
-    return graph_kernels.first_run(graph_of(world), vertex)
-
-
-@kernel(inline=True)
-def next_run(world: Any, run: Any) -> Any:
-    return graph_kernels.next_run(graph_of(world), run)
-
-
-@kernel(inline=True)
-def prefetch_first(world: Any, row: Any) -> None:
-    """Asks for the memory that an update to come begins with."""
-    subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    graph_kernels.prefetch_edge(graph_of(world), subject, predicate, object)
-    if len(_heads(world)):
-        graph_kernels.prefetch_ends(graph_of(world), subject, predicate, object)
-
-
-@kernel(inline=True)
-def prefetch_second(world: Any, row: Any) -> None:
-    """Asks for what that leads to."""
-    subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    graph_kernels.prefetch_row(graph_of(world), subject, predicate, object)
-    if len(_heads(world)):
-        graph_kernels.prefetch_runs(graph_of(world), subject, predicate, object)
-
-
-@kernel()
-def put(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
-    """Adds an edge that is not there; its number."""
-    return graph_kernels.put(graph_of(world), subject, predicate, object)
-
-
-@kernel()
-def drop(world: Any, edge: Any) -> None:
-    """Takes an edge away."""
-    graph_kernels.drop(graph_of(world), edge)
-
-
-@kernel(inline=True)
-def has_room(world: Any) -> Any:
-    """Whether another edge can be added, and noted in the window."""
-    return graph_kernels.has_room(graph_of(world)) and graph_kernels.window_has_room(_window(world))
-
-
-@kernel(inline=True)
-def tick(world: Any, at: Any) -> None:
-    graph_kernels.tick(_window(world), at)
-
-
-@kernel()
-def next_due(world: Any) -> Any:
-    """The next edge that is too old, or -1."""
-    if clocks(world)[HEAP] == 0 and clocks(world)[QUEUE] == 0:
-        return np.int64(-1)
-    return graph_kernels.next_due(_window(world), graph_of(world))
-
-
-@kernel()
-def stamp_new(world: Any, edge: Any, stamp: Stamp) -> None:
-    """A fresh edge takes the weight and the times it is given."""
-    if len(edge_weights(world)) or len(_times(world)):
-        graph_kernels.stamp_new(graph_of(world), _window(world), edge, stamp)
-
-
-@kernel()
-def renew(world: Any, edge: Any, stamp: Stamp) -> None:
-    """A present edge takes the weight and the times it is given."""
-    if len(edge_weights(world)) or len(_times(world)):
-        graph_kernels.renew(graph_of(world), _window(world), edge, stamp)
+def is_virtual(world: NetworkArrays, predicate: Any) -> Any:
+    first = world.graph.first_virtual
+    return first <= predicate < first + VIRTUALS
 
 
 # --- tests of terms ----------------------------------------------------------------------------------------------
@@ -412,46 +267,40 @@ _LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # flags of filter.layout's atoms
 
 
 @kernel()
-def _verdict(world: Any, test: Any, term: Any) -> Any:
-    """What was found outside; -1 where nothing was."""
-    return find_value(verdicts(world), pair_key(test, term))
-
-
-@kernel()
-def _within(world: Any, atom: Any, at: Any) -> Any:
+def _within(world: NetworkArrays, atom: Any, at: Any) -> Any:
     """Whether a coordinate lies in an interval of its domain: 0 no, 1 yes, 2 by a tie with a rounded end."""
-    low, high = atoms(world)[atom, LOW], atoms(world)[atom, HIGH]
+    low, high = world.atoms[atom, LOW], world.atoms[atom, HIGH]
     if at < low or at > high:
         return 0
     if at > low and at < high:
         return 1
-    flags = np.int64(atoms(world)[atom, ATOM_FLAGS])
+    flags = np.int64(world.atoms[atom, ATOM_FLAGS])
     if flags & _ROUNDED:
         return 2
     return 0 if (at == low and flags & _LOW_OPEN) or (at == high and flags & _HIGH_OPEN) else 1
 
 
 @kernel()
-def passes(world: Any, test: Any, term: Any) -> Any:
+def passes(world: NetworkArrays, test: Any, term: Any) -> Any:
     """Whether a term passes a test."""
-    code = np.int64(domains(world)[term, DOMAIN_CODE])
-    at = domains(world)[term, COORDINATE]
+    code = np.int64(world.domains[term, DOMAIN_CODE])
+    at = world.domains[term, COORDINATE]
     doubtful = code >= ROUNDED_CODE or code == _FLOAT
-    for atom in range(tests(world)[test], tests(world)[test + 1]):
-        if np.int64(atoms(world)[atom, DOMAIN]) == code % ROUNDED_CODE:
+    for atom in range(world.tests[test], world.tests[test + 1]):
+        if np.int64(world.atoms[atom, DOMAIN]) == code % ROUNDED_CODE:
             found = _within(world, atom, at)
             if found == 1 and not doubtful:
                 return True
             doubtful = doubtful or found == 2
-    return doubtful and _verdict(world, test, term) == 1
+    return doubtful and find_value(world.verdicts, pair_key(test, term)) == 1  # what was found outside
 
 
 @kernel()
-def banked(world: Any, bank: Any, term: Any) -> Any:
+def banked(world: NetworkArrays, bank: Any, term: Any) -> Any:
     """Which tests of a bank a term passes, a bit each."""
     answer = np.uint64(0)
     for place in range(64):
-        test = banks(world)[bank, place]
+        test = world.banks[bank, place]
         if test < 0:
             break
         if passes(world, test, term):
@@ -470,74 +319,71 @@ def banked(world: Any, bank: Any, term: Any) -> Any:
 MOST = 2.0**62  # half of what a count may be: sums of what is below it are noticed in time
 
 
-# --- messages ---------------------------------------------------------------------------------------------------
-
-
 @kernel(inline=True)
-def state_slot(world: Any, message: Any, vertex: Any) -> Any:
+def state_slot(world: NetworkArrays, message: Any, vertex: Any) -> Any:
     """Where a message to a vertex stands, or the free place where it would."""
-    return find_row(entries(world), np.uint64(pair_key(message, vertex)))
+    return find_row(world.entries, np.uint64(pair_key(message, vertex)))
 
 
 @kernel(inline=True)
-def heard(world: Any, message: Any, vertex: Any) -> Any:
+def heard(world: NetworkArrays, message: Any, vertex: Any) -> Any:
     """The value of a message at a vertex."""
-    if not marks(world)[vertex] >> np.uint64(message & 63) & _1:
+    if not world.marks[vertex] >> np.uint64(message & 63) & _1:
         return _0
-    return entries(world)[state_slot(world, message, vertex), 1]
+    return world.entries[state_slot(world, message, vertex), 1]
 
 
 @kernel(inline=True)
-def set_heard(world: Any, message: Any, vertex: Any, value: Any) -> None:
+def set_heard(world: NetworkArrays, message: Any, vertex: Any, value: Any) -> None:
     """Sets the value of a message at a vertex; there is room for one more."""
     slot = state_slot(world, message, vertex)
-    if entries(world)[slot, 0] == _0:
-        entries(world)[slot, 0] = np.uint64(pair_key(message, vertex))
-        state_counts(world)[0] += 1
-        marks(world)[vertex] |= _1 << np.uint64(message & 63)
-    entries(world)[slot, 1] = value
+    if world.entries[slot, 0] == _0:
+        world.entries[slot, 0] = np.uint64(pair_key(message, vertex))
+        world.state_count += 1
+        world.marks[vertex] |= _1 << np.uint64(message & 63)
+    world.entries[slot, 1] = value
 
 
 # --- nodes ------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def part_mask(world: Any, part: Any, vertex: Any) -> Any:
+def part_mask(world: NetworkArrays, part: Any, vertex: Any) -> Any:
     """What a part hears at a vertex, in tags of its own; a test has the one tag 0."""
-    kind, ref = parts(world)[part, P_KIND], np.int64(parts(world)[part, P_REF])
+    kind, ref = world.parts[part].kind, np.int64(world.parts[part].ref)
     if kind == PART_HEARS:
         return heard(world, ref, vertex)
     if kind == PART_TEST:
         return _1 if passes(world, ref, vertex) else _0
     if kind == PART_FILLS:
-        found = find_value(constant_slots(world), pair_key(np.int64(FILLED) + ref, vertex))
+        found = find_value(world.constant_slots, pair_key(np.int64(FILLED) + ref, vertex))
         return _1 if found >= 0 else _0
     return banked(world, ref, vertex)
 
 
 @kernel()
-def mapped(world: Any, part: Any, mask: Any, tags: Any) -> Any:
+def mapped(world: NetworkArrays, part: Any, mask: Any, tags: Any) -> Any:
     """What a part hears, in the tags of its node."""
-    how = parts(world)[part, P_MAP]
+    how = world.parts[part].map
     if how == SAME:
         return mask & tags
     if how == FLAT:
         return tags if mask else _0
     answer, bit = _0, _1
     for tag in range(64):
-        if tags & bit and (mask >> np.uint64(maps(world)[how + tag])) & _1:
+        if tags & bit and (mask >> np.uint64(world.maps[how + tag])) & _1:
             answer |= bit
         bit <<= _1
     return answer
 
 
 @kernel()
-def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
+def node_bits(world: NetworkArrays, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
     """What a node says at a vertex; of the part `skipped` (or -1) only these bits are taken."""
-    tags = ones(world)[node]
+    tags = world.ones[node]
     answer = tags if skipped < 0 else mapped(world, skipped, bits, tags)
-    first = np.int64(nodes(world)[node, N_FIRST])
-    for part in range(first, first + nodes(world)[node, N_PARTS]):
+    first = np.int64(world.nodes[node].first)
+    for part in range(first, first + world.nodes[node].parts):
         if answer == _0:
             break
         if part != skipped:
@@ -546,18 +392,18 @@ def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> An
 
 
 @kernel(inline=True)
-def note_size(world: Any, size: Any) -> None:
+def note_size(world: NetworkArrays, size: Any) -> None:
     """Remembers that a product was too large to be reported."""
     if size >= MOST or size <= -MOST:
-        report_state(world)[TOO_MANY] = 1
+        world.too_many = 1
 
 
 @kernel()
-def node_count(world: Any, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
+def node_count(world: NetworkArrays, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
     """How often a node can be completed at a vertex; in place of the part `skipped` (or -1) stands `count`."""
     answer = _1 if skipped < 0 else count
-    first, size = np.int64(nodes(world)[node, N_FIRST]), np.float64(np.int64(answer))
-    for part in range(first, first + nodes(world)[node, N_PARTS]):
+    first, size = np.int64(world.nodes[node].first), np.float64(np.int64(answer))
+    for part in range(first, first + world.nodes[node].parts):
         if answer == _0 and size == 0.0:
             break
         if part != skipped:
@@ -568,27 +414,27 @@ def node_count(world: Any, node: Any, vertex: Any, skipped: Any, count: Any) -> 
 
 
 @kernel()
-def node_value(world: Any, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
+def node_value(world: NetworkArrays, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
     """What the node of a message says, by the message's kind."""
-    node = np.int64(messages(world)[message, M_NODE])
-    if messages(world)[message, M_KIND] == COUNT:
+    node = np.int64(world.messages[message].node)
+    if world.messages[message].kind == COUNT:
         return node_count(world, node, vertex, skipped, value)
     return node_bits(world, node, vertex, skipped, value)
 
 
 @kernel()
-def spoken(world: Any, message: Any, hearer: Any, speaker: Any) -> Any:
+def spoken(world: NetworkArrays, message: Any, hearer: Any, speaker: Any) -> Any:
     """What one edge, from the vertex that hears to the one that speaks, adds to a message."""
-    node = messages(world)[message, M_NODE]
+    node = world.messages[message].node
     if node >= 0:
         return node_value(world, message, speaker, np.int64(-1), _0)
     if node == ANY_NODE:
         return _1
-    ref = messages(world)[message, M_REF]
+    ref = world.messages[message].ref
     if node == IS_NODE:
         return _1 if speaker == ref else _0
     if node == AMONG_NODE:
-        bit = find_value(anchors(world), pair_key(ref, speaker))
+        bit = find_value(world.anchors, pair_key(ref, speaker))
         return _0 if bit < 0 else _1 << np.uint64(bit)
     return _1 if speaker == hearer else _0
 
@@ -602,38 +448,35 @@ def spoken(world: Any, message: Any, hearer: Any, speaker: Any) -> Any:
 
 
 @kernel(inline=True)
-def keeps_journal(world: Any) -> Any:
-    return journal_state(world)[KEPT] != 0
-
-
-@kernel(inline=True)
-def has_journal_room(world: Any) -> Any:
+def has_journal_room(world: NetworkArrays) -> Any:
     """Whether another change can be written down, if it has to be."""
-    return not keeps_journal(world) or journal_state(world)[JOURNALLED] < len(journal(world))
+    if not world.keeps_journal or world.journal_count < len(world.journal):
+        return True
+    world.journal_wanted = world.journal_count + 1
+    return False
 
 
 @kernel()
-def write_down(world: Any, update: Any, phase: Any, change: Any, edge: Any) -> None:
+def write_down(world: NetworkArrays, update: Any, phase: Any, change: Any, edge: Any) -> None:
     """Writes down what became of an edge, unless it is a derived one; there is room."""
-    state, known = journal_state(world), edges(world)[edge]
-    derived = counters(world)[VIRTUAL] <= known[PREDICATE] < counters(world)[VIRTUAL] + VIRTUALS
-    if derived:
+    known = world.graph.edges[edge]
+    if is_virtual(world, known[PREDICATE]):
         return
-    row = journal(world)[state[JOURNALLED]]
+    row = world.journal[world.journal_count]
     row[J_UPDATE], row[J_PHASE], row[J_CHANGE] = update, phase, change
     row[J_SUBJECT], row[J_PREDICATE], row[J_OBJECT] = known[SUBJECT], known[PREDICATE], known[OBJECT]
-    journal_weights(world)[state[JOURNALLED]] = edge_weights(world)[edge] if len(edge_weights(world)) else np.nan
-    state[JOURNALLED] += 1
+    world.journal_weights[world.journal_count] = world.graph.weights[edge] if len(world.graph.weights) else np.nan
+    world.journal_count += 1
 
 
 @kernel()
-def write_down_weight(world: Any, update: Any, phase: Any, edge: Any, weight: Any) -> None:
+def write_down_weight(world: NetworkArrays, update: Any, phase: Any, edge: Any, weight: Any) -> None:
     """The same for a present edge that is given a weight; the edge has not taken it yet."""
-    if np.isnan(weight) or len(edge_weights(world)) == 0:
+    if np.isnan(weight) or len(world.graph.weights) == 0:
         return
-    if weight != edge_weights(world)[edge]:
+    if weight != world.graph.weights[edge]:
         write_down(world, update, phase, CHANGED, edge)
-        journal_weights(world)[journal_state(world)[JOURNALLED] - 1] = weight
+        world.journal_weights[world.journal_count - 1] = weight
 
 
 # --- queries that a change touches -------------------------------------------------------------------------------
@@ -645,114 +488,107 @@ def write_down_weight(world: Any, update: Any, phase: Any, edge: Any, weight: An
 
 
 @kernel()
-def touch(world: Any, query: Any) -> None:
+def touch(world: NetworkArrays, query: Any) -> None:
     """Notes a query that is about to change, once a phase, with whether it holds."""
-    if queries(world)[query, Q_STAMP] == report_state(world)[STAMP]:
+    if world.queries[query].stamp == world.stamp:
         return
-    queries(world)[query, Q_STAMP] = report_state(world)[STAMP]
-    queries(world)[query, Q_BEFORE] = queries(world)[query, Q_MISSING] == 0
-    touched(world)[report_state(world)[TOUCHED]] = query
-    report_state(world)[TOUCHED] += 1
-    report_state(world)[CANDIDATES] += 1
+    world.queries[query].stamp = world.stamp
+    world.queries[query].before = world.queries[query].missing == 0
+    world.touched[world.touched_count] = query
+    world.touched_count += 1
+    world.candidates += 1
 
 
 @kernel()
-def touch_queries(world: Any, link: Any, missing: Any) -> None:
+def touch_queries(world: NetworkArrays, link: Any, missing: Any) -> None:
     """Adds to the number of missing components of all queries in a chain of links."""
     while link >= 0:
-        query = np.int64(links(world)[link, L_ITEM])
+        query = np.int64(world.links[link].item)
         touch(world, query)
-        queries(world)[query, Q_MISSING] += missing
-        link = np.int64(links(world)[link, L_NEXT])
+        world.queries[query].missing += missing
+        link = np.int64(world.links[link].next)
 
 
 @kernel()
-def hold_more(world: Any, component: Any, sign: Any) -> None:
+def hold_more(world: NetworkArrays, component: Any, sign: Any) -> None:
     """A component holds in one place more or less."""
-    before = values(world)[component]
-    values(world)[component] = before + sign
+    before = world.values[component]
+    world.values[component] = before + sign
     if sign > 0 and before == 0:
-        touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(-1))
+        touch_queries(world, np.int64(world.components[component].postings), np.int64(-1))
     elif sign < 0 and before == 1:
-        touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(1))
+        touch_queries(world, np.int64(world.components[component].postings), np.int64(1))
 
 
 @kernel()
-def count_more(world: Any, component: Any, count: Any) -> None:
+def count_more(world: NetworkArrays, component: Any, count: Any) -> None:
     """A component is counted higher or lower."""
-    values(world)[component] += np.int64(count)
-    note_size(world, np.float64(values(world)[component]))
-    touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
+    world.values[component] += np.int64(count)
+    note_size(world, np.float64(world.values[component]))
+    touch_queries(world, np.int64(world.components[component].postings), np.int64(0))
 
 
 # --- at the end of a phase --------------------------------------------------------------------------------------
 
 
 @kernel()
-def counted(world: Any, query: Any) -> Any:
+def counted(world: NetworkArrays, query: Any) -> Any:
     """The count of a query: the product of its components, if all its concrete edges are there."""
-    if queries(world)[query, Q_MISSING] > 0:
+    if world.queries[query].missing > 0:
         return np.int64(0)
-    total, size, link = np.int64(1), 1.0, queries(world)[query, Q_FACTORS]
+    total, size, link = np.int64(1), 1.0, world.queries[query].factors
     while link >= 0:
-        total *= values(world)[links(world)[link, L_ITEM]]
-        size *= np.float64(values(world)[links(world)[link, L_ITEM]])
-        link = links(world)[link, L_NEXT]
+        total *= world.values[world.links[link].item]
+        size *= np.float64(world.values[world.links[link].item])
+        link = world.links[link].next
     note_size(world, size)
     return total
 
 
 @kernel()
-def _write(world: Any, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
-    event = events(world)[report_state(world)[EVENTS]]
-    event[W_UPDATE], event[W_PHASE], event[W_KIND] = update, phase, kind
-    event[W_REF], event[W_SIGN], event[W_VALUE] = ref, sign, value
-    report_state(world)[EVENTS] += 1
+def _write(world: NetworkArrays, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
+    event = world.events[world.event_count]
+    event.update, event.phase, event.kind = update, phase, kind
+    event.ref, event.sign, event.value = ref, sign, value
+    world.event_count += 1
 
 
 @kernel()
-def _report_count(world: Any, query: Any, update: Any, phase: Any) -> None:
-    known, count = limits(world)[query], counted(world, query)
-    if queries(world)[query, Q_WATCH]:
-        if count != known[LATEST]:
+def _report_count(world: NetworkArrays, query: Any, update: Any, phase: Any) -> None:
+    known, count = world.limits[query], counted(world, query)
+    if world.queries[query].watch:
+        if count != known.latest:
             _write(world, update, phase, V_COUNT, query, 0, count)
     else:
-        holds = known[ENTER_LOW] <= count <= known[ENTER_HIGH]
-        holds = holds or (known[HELD] != 0 and known[STAY_LOW] <= count <= known[STAY_HIGH])
-        if holds != (known[HELD] != 0):
-            known[HELD] = holds
+        holds = known.enter_low <= count <= known.enter_high
+        holds = holds or (known.held != 0 and known.stay_low <= count <= known.stay_high)
+        if holds != (known.held != 0):
+            known.held = holds
             _write(world, update, phase, V_COUNT, query, 1 if holds else -1, count)
-    known[LATEST] = count
+    known.latest = count
 
 
 @kernel()
-def flush(world: Any, update: Any, phase: Any) -> Any:
+def flush(world: NetworkArrays, update: Any, phase: Any) -> Any:
     """Tells what has changed in a phase and begins another; False, with nothing done, if there is no room for it."""
-    state = report_state(world)
-    if state[EVENTS] + state[TOUCHED] > len(events(world)):
+    if world.event_count + world.touched_count > len(world.events):
+        world.needed = world.touched_count
         return False
-    for place in range(state[TOUCHED]):
-        query = np.int64(touched(world)[place])
-        if queries(world)[query, Q_KIND] == Q_COUNT:
+    for place in range(world.touched_count):
+        query = np.int64(world.touched[place])
+        if world.queries[query].kind == Q_COUNT:
             _report_count(world, query, update, phase)
         else:
-            holds = queries(world)[query, Q_MISSING] == 0
-            if holds != (queries(world)[query, Q_BEFORE] != 0):
+            holds = world.queries[query].missing == 0
+            if holds != (world.queries[query].before != 0):
                 _write(world, update, phase, V_TRUTH, query, 1 if holds else -1, 0)
-    state[TOUCHED] = 0
-    _begin_phase(world)
+    world.touched_count = 0
+    world.stamp += 1  # no query has it; as `Runner.forget`
+    if world.stamp > LAST_STAMP:
+        for row in range(len(world.queries)):
+            world.queries[row].stamp = 0
+        world.stamp = 1
     return True
-
-
-@kernel()
-def _begin_phase(world: Any) -> None:
-    """No query has the next stamp; as `Runner.forget`."""
-    state = report_state(world)
-    state[STAMP] += 1
-    if state[STAMP] > LAST_STAMP:
-        for query in range(len(queries(world))):
-            queries(world)[query, Q_STAMP] = 0
-        state[STAMP] = 1
 
 
 # --- solutions of a core -----------------------------------------------------------------------------------------
@@ -776,91 +612,64 @@ class Start(NamedTuple):
 
 
 @kernel()
-def note_solution(world: Any, start: Start) -> Any:
-    """Takes note of a solution; False if it was to be listed and there was no room."""
-    kind = groups(world)[start.group, G_KIND]
-    if kind == ROWS:
+def note_solution(world: NetworkArrays, start: Start) -> Any:
+    """Takes note of a solution for all components, or for the driving constants that it leads to; False if it was to be
+    listed and there was no room."""
+    group, change = world.groups[start.group], start.sign
+    if group.kind == ROWS:
         return _list(world, start)
-    _note_components(world, start, _change(world, start) if kind == COUNT else start.sign)
+    if group.kind == COUNT:
+        # A solution of the core changes a count by what its parts hear multiplied. Of the changed part that is what it
+        # changed by; of a changed edge the sign says it.
+        total, size = _1, 1.0
+        for part in range(group.parts):
+            total, size = total * world.masks[part], size * np.float64(np.int64(world.masks[part]))
+        note_size(world, size)
+        change = np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
+    key = np.int64(group.driver_key)
+    if start.constant >= 0 or key < 0:
+        constant = start.constant if start.constant >= 0 else np.int64(group.first_constant)
+        _note_constant(world, start, constant, change)
+        return True
+    vertex = np.int64(world.path[group.driver_slot])
+    run = find_run(world.graph, vertex, key)
+    if run_length(world.graph, run) <= group.constants:  # constants among the neighbours of the driver's vertex
+        for place in range(run_length(world.graph, run)):
+            found = pair_key(start.group, neighbour(world.graph, run, place))
+            _note_constant(world, start, np.int64(find_value(world.constant_slots, found)), change)
+        return True
+    constant = np.int64(group.first_constant)
+    while constant >= 0:  # the same, where there are fewer constants than neighbours
+        other = np.int64(world.constants[constant].constant)
+        s, o = (other, vertex) if key & 1 else (vertex, other)
+        edge = find_edge(world.graph, s, key >> 1, o)
+        if edge >= 0 and is_present(world.graph, edge):
+            _note_constant(world, start, constant, change)
+        constant = np.int64(world.constants[constant].next)
     return True
 
 
-# --- masks and counts -------------------------------------------------------------------------------------------
-
-
 @kernel()
-def _change(world: Any, start: Start) -> Any:
-    """By how much a solution of the core changes a count: what its parts hear multiplied. Of the changed part that is
-    what it changed by; of a changed edge the sign says it."""
-    total, size = _1, 1.0
-    for part in range(groups(world)[start.group, G_PARTS]):
-        total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
-    note_size(world, size)
-    return np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
-
-
-@kernel()
-def _note_components(world: Any, start: Start, change: Any) -> None:
-    """Finds what a solution of the core concerns: all components, or the driving constants that it leads to."""
-    group = start.group
-    key = np.int64(groups(world)[group, G_DRIVER_KEY])
-    if start.constant >= 0:
-        _note_constant(world, start, start.constant, change)
-    elif key < 0:
-        _note_constant(world, start, np.int64(groups(world)[group, G_FIRST_CONSTANT]), change)
-    else:
-        vertex = np.int64(path(world)[groups(world)[group, G_DRIVER_SLOT]])
-        run = find_run(world, vertex, key)
-        if run_length(world, run) <= groups(world)[group, G_CONSTANTS]:
-            _note_neighbours(world, start, run, change)
-        else:
-            _note_constants(world, start, vertex, key, change)
-
-
-@kernel()
-def _note_neighbours(world: Any, start: Start, run: Any, change: Any) -> None:
-    """Components of the driving constants among the neighbours of the driver's vertex."""
-    for place in range(run_length(world, run)):
-        key = pair_key(start.group, neighbour(world, run, place))
-        constant = find_value(constant_slots(world), key)
-        if constant >= 0:
-            _note_constant(world, start, constant, change)
-
-
-@kernel()
-def _note_constants(world: Any, start: Start, vertex: Any, key: Any, change: Any) -> None:
-    """The same, where there are fewer constants than neighbours."""
-    constant = np.int64(groups(world)[start.group, G_FIRST_CONSTANT])
-    while constant >= 0:
-        other = np.int64(constants(world)[constant, C_CONSTANT])
-        s, o = (other, vertex) if key & 1 else (vertex, other)
-        edge = find_edge(world, s, key >> 1, o)
-        if edge >= 0 and is_present(world, edge):
-            _note_constant(world, start, constant, change)
-        constant = np.int64(constants(world)[constant, C_NEXT])
-
-
-@kernel()
-def _note_constant(world: Any, start: Start, constant: Any, change: Any) -> None:
+def _note_constant(world: NetworkArrays, start: Start, constant: Any, change: Any) -> None:
     """Every component of a constant all of whose tags are heard holds in one place more, or less; a count changes."""
     if constant < 0:
         return
-    fresh, counted = report_state(world)[ONLY_FRESH], groups(world)[start.group, G_KIND] == COUNT
-    component = np.int64(constants(world)[constant, C_FIRST])
+    fresh, counted = world.only_fresh, world.groups[start.group].kind == COUNT
+    component = np.int64(world.constants[constant].first)
     while component >= 0:
-        if not fresh or components(world)[component, K_FRESH]:
+        if not fresh or world.components[component].fresh:
             if counted:
                 count_more(world, component, change)
-            elif _is_heard(world, start.group, components(world)[component, K_BITS]):
+            elif _is_heard(world, start.group, world.components[component].bits):
                 hold_more(world, component, change)
-        component = np.int64(components(world)[component, K_NEXT])
+        component = np.int64(world.components[component].next)
 
 
 @kernel()
-def _is_heard(world: Any, group: Any, bits: Any) -> Any:
-    for part in range(groups(world)[group, G_PARTS]):
-        bit = tag_bits(world)[bits + part]
-        if bit != _NO_BIT and not (masks(world)[part] >> np.uint64(bit)) & _1:
+def _is_heard(world: NetworkArrays, group: Any, bits: Any) -> Any:
+    for part in range(world.groups[group].parts):
+        bit = world.bits[bits + part]
+        if bit != _NO_BIT and not (world.masks[part] >> np.uint64(bit)) & _1:
             return False
     return True
 
@@ -869,62 +678,44 @@ def _is_heard(world: Any, group: Any, bits: Any) -> Any:
 
 
 @kernel()
-def _filled(world: Any, group: Any) -> Any:
+def _filled(world: NetworkArrays, group: Any) -> Any:
     """The row that is named by what fills the holes of a group, or -1."""
-    count = groups(world)[group, G_HOLES]
+    count = world.groups[group].holes
     if count == 0:
-        return np.int64(groups(world)[group, G_FIRST_CONSTANT])
-    first, found = groups(world)[group, G_SLOTS] - count, np.int64(group)
+        return np.int64(world.groups[group].first_constant)
+    first, found = world.groups[group].slots - count, np.int64(group)
     for hole in range(count):
-        found = find_value(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+        found = find_value(world.constant_slots, pair_key(found, np.int64(world.path[first + hole])))
         if found < 0:
             break
     return found
 
 
 @kernel()
-def _askers(world: Any, group: Any, constant: Any) -> Any:
-    """How many components of a row are asked for this solution."""
-    count, component = 0, np.int64(constants(world)[constant, C_FIRST])
-    while component >= 0:
-        count += _is_heard(world, group, components(world)[component, K_BITS])
-        component = np.int64(components(world)[component, K_NEXT])
-    return count
-
-
-@kernel()
-def _list(world: Any, start: Start) -> Any:
+def _list(world: NetworkArrays, start: Start) -> Any:
     """Lists a solution for every component that its holes and tests name."""
     constant = _filled(world, start.group)
-    count = _askers(world, start.group, constant) if constant >= 0 else 0
+    count, component = 0, np.int64(world.constants[constant].first) if constant >= 0 else np.int64(-1)
+    while component >= 0:
+        count += _is_heard(world, start.group, world.components[component].bits)
+        component = np.int64(world.components[component].next)
     if count == 0:
         return True
-    shown = groups(world)[start.group, G_SLOTS] - groups(world)[start.group, G_HOLES]
-    state = report_state(world)
-    if state[EVENTS] + count > len(events(world)) or state[VALUES] + shown > len(solutions(world)):
-        state[NEEDED] = max(count, shown)
+    shown = world.groups[start.group].slots - world.groups[start.group].holes
+    if world.event_count + count > len(world.events) or world.value_count + shown > len(world.solutions):
+        world.needed = max(count, shown)
         return False
-    component = np.int64(constants(world)[constant, C_FIRST])
+    component = np.int64(world.constants[constant].first)
     while component >= 0:
-        if _is_heard(world, start.group, components(world)[component, K_BITS]):
-            _report_row(world, component, start.sign)
-        component = np.int64(components(world)[component, K_NEXT])
+        if _is_heard(world, start.group, world.components[component].bits):
+            _write(world, world.update, world.phase, V_ROW, component, start.sign, world.value_count)
+            touch_queries(world, np.int64(world.components[component].postings), np.int64(0))
+        component = np.int64(world.components[component].next)
     for slot in range(shown):
-        solutions(world)[state[VALUES] + slot] = path(world)[slot]
-    state[VALUES] += shown
-    state[TRIED] += count + shown
+        world.solutions[world.value_count + slot] = world.path[slot]
+    world.value_count += shown
+    world.tried += count + shown
     return True
-
-
-@kernel()
-def _report_row(world: Any, component: Any, sign: Any) -> None:
-    """Tells a component of the solution that is about to be written."""
-    state = report_state(world)
-    event = events(world)[state[EVENTS]]
-    event[W_UPDATE], event[W_PHASE], event[W_KIND] = state[UPDATE], state[PHASE], V_ROW
-    event[W_REF], event[W_SIGN], event[W_VALUE] = component, sign, state[VALUES]
-    state[EVENTS] += 1
-    touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
 # --- the budget of a join ----------------------------------------------------------------------------------------
@@ -943,86 +734,80 @@ def _report_row(world: Any, component: Any, sign: Any) -> None:
 
 
 @kernel()
-def _begin_round(world: Any) -> None:
+def _begin_round(world: NetworkArrays) -> None:
     """Nothing was tried yet; as `Runner.begin_round`."""
-    state = report_state(world)
-    state[ROUND] += 1
-    if state[ROUND] > LAST_STAMP:
-        groups(world)[:, G_ROUND] = 0
-        constants(world)[:, C_ROUND] = 0
-        state[ROUND] = 1
+    world.round += 1
+    if world.round > LAST_STAMP:
+        for group in range(len(world.groups)):
+            world.groups[group].round = 0
+        for constant in range(len(world.constants)):
+            world.constants[constant].round = 0
+        world.round = 1
 
 
 @kernel()
-def _begin_tally(world: Any, group: Any) -> Any:
+def _begin_tally(world: NetworkArrays, group: Any) -> Any:
     """A join of a group begins, with what TRIED says, or goes on; False if the group was given up."""
-    state, row = report_state(world), groups(world)[group]
-    if row[G_ROUND] != state[ROUND]:
-        if row[G_ROUND] == GIVEN:
+    row = world.groups[group]
+    if row.round != world.round:
+        if row.round == GIVEN:
             return False
-        row[G_ROUND], row[G_TRIED], row[G_SHARED] = state[ROUND], 0, 0
-    state[CHECK] = ((row[G_TRIED] >> state[CHECK_BITS]) + 1) << state[CHECK_BITS]
-    state[TRIED] += row[G_TRIED]
+        row.round, row.tried, row.shared = world.round, 0, 0
+    world.check = ((row.tried >> world.check_bits) + 1) << world.check_bits
+    world.tried += row.tried
     return True
 
 
-@kernel(inline=True)
-def _end_tally(world: Any, group: Any) -> None:
-    """A join is done, or stops for room."""
-    groups(world)[group, G_TRIED] = min(report_state(world)[TRIED], LAST_STAMP)
-
-
 @kernel()
-def _payer(world: Any, start: Start, first: Any, count: Any, bound: Any) -> Any:
+def _payer(world: NetworkArrays, start: Start, first: Any, count: Any, bound: Any) -> Any:
     """The row of constants for which alone a join goes on once so many of its steps are bound; -1 if there is none."""
     if start.constant >= 0:
         return start.constant
-    holes = groups(world)[start.group, G_HOLES]
+    holes = world.groups[start.group].holes
     if holes == 0:
         return np.int64(-1)
-    first_hole = groups(world)[start.group, G_SLOTS] - holes
+    first_hole = world.groups[start.group].slots - holes
     for step in range(first + bound, first + count):
-        nodes, known = core_edges(world)[steps(world)[step, T_EDGE]], steps(world)[step, T_KNOWN]
-        if not known & 1 and ~nodes[E_SUBJECT] >= first_hole:
+        nodes, known = world.core_edges[world.steps[step].edge], world.steps[step].known
+        if not known & 1 and ~nodes.subject >= first_hole:
             return np.int64(-1)
-        if not known & 2 and ~nodes[E_PREDICATE] >= first_hole:
+        if not known & 2 and ~nodes.predicate >= first_hole:
             return np.int64(-1)
-        if not known & 4 and ~nodes[E_OBJECT] >= first_hole:
+        if not known & 4 and ~nodes.object >= first_hole:
             return np.int64(-1)
     return _filled(world, start.group)
 
 
 @kernel()
-def _is_given_up(world: Any, row: Any) -> Any:
-    return row >= 0 and constants(world)[row, C_ROUND] == GIVEN
+def _is_given_up(world: NetworkArrays, row: Any) -> Any:
+    return row >= 0 and world.constants[row].round == GIVEN
 
 
 @kernel()
-def _is_too_much(world: Any, group: Any, row: Any) -> Any:
+def _is_too_much(world: NetworkArrays, group: Any, row: Any) -> Any:
     """Lets a row, or the group if that is -1, pay for what was tried since the last look. Whether it is given up."""
-    state = report_state(world)
-    bits, looked = state[CHECK_BITS], state[CHECK]
-    state[CHECK] = ((state[TRIED] >> bits) + 1) << bits
-    if state[MOST_TRIED] == NO_LIMIT:
+    bits, looked = world.check_bits, world.check
+    world.check = ((world.tried >> bits) + 1) << bits
+    if world.most_tried == NO_LIMIT:
         return False
-    paid, most = state[CHECK] - looked, state[MOST_TRIED] + EACH_EDGE * counters(world)[LIVE]
+    paid, most = world.check - looked, world.most_tried + EACH_EDGE * world.graph.live
     if row < 0:
-        paid += groups(world)[group, G_SHARED]
-        groups(world)[group, G_SHARED] = min(paid, LAST_STAMP)
+        paid += world.groups[group].shared
+        world.groups[group].shared = min(paid, LAST_STAMP)
     else:
         if _is_given_up(world, row):
             return True
-        if constants(world)[row, C_ROUND] != state[ROUND]:
-            constants(world)[row, C_ROUND], constants(world)[row, C_TRIED] = state[ROUND], 0
-        paid += constants(world)[row, C_TRIED]
-        constants(world)[row, C_TRIED] = min(paid, LAST_STAMP)
+        if world.constants[row].round != world.round:
+            world.constants[row].round, world.constants[row].tried = world.round, 0
+        paid += world.constants[row].tried
+        world.constants[row].tried = min(paid, LAST_STAMP)
     if paid <= min(most, LAST_STAMP):
         return False
-    state[GIVEN_UP] += 1
+    world.given_up += 1
     if row < 0:
-        groups(world)[group, G_ROUND] = GIVEN
+        world.groups[group].round = GIVEN
     else:
-        constants(world)[row, C_ROUND] = GIVEN
+        world.constants[row].round = GIVEN
     return True
 
 
@@ -1054,83 +839,83 @@ def _term(terms: Any, node: Any) -> Any:
 
 
 @kernel()
-def _hears(world: Any, start: Start, slot: Any) -> Any:
+def _hears(world: NetworkArrays, start: Start, slot: Any) -> Any:
     """Whether every part of a slot hears something at its vertex; what they hear is kept."""
     group = start.group
-    first, vertex = np.int64(groups(world)[group, G_FIRST_PART]), np.int64(path(world)[slot])
-    for part in range(first, first + groups(world)[group, G_PARTS]):
-        if parts(world)[part, P_SLOT] != slot:
+    first, vertex = np.int64(world.groups[group].first_part), np.int64(world.path[slot])
+    for part in range(first, first + world.groups[group].parts):
+        if world.parts[part].slot != slot:
             continue
         mask = start.value if part == start.part else part_mask(world, part, vertex)
         if mask == _0:
             return False
-        masks(world)[part - first] = mask
+        world.masks[part - first] = mask
     return True
 
 
 @kernel()
-def _bind(world: Any, start: Start, node: Any, known: Any, term: Any) -> Any:
+def _bind(world: NetworkArrays, start: Start, node: Any, known: Any, term: Any) -> Any:
     """Gives a node of an edge its term, unless it is known: then it must be that."""
     if known:
-        return _term(path(world), node) == term
-    path(world)[~node] = term
+        return _term(world.path, node) == term
+    world.path[~node] = term
     return _hears(world, start, np.int64(~node))
 
 
 @kernel()
-def _unify(world: Any, start: Start, edge: Any, known: Any, triple: Any) -> Any:
+def _unify(world: NetworkArrays, start: Start, edge: Any, known: Any, triple: Any) -> Any:
     """Binds what is unknown of a core edge to a triple; a variable that stands in it twice must agree."""
-    nodes = core_edges(world)[edge]
-    if not _bind(world, start, nodes[E_SUBJECT], known & 1 != 0, triple[0]):
+    nodes = world.core_edges[edge]
+    if not _bind(world, start, nodes.subject, known & 1 != 0, triple[0]):
         return False
-    again = not known & 1 and nodes[E_PREDICATE] == nodes[E_SUBJECT]
-    if not _bind(world, start, nodes[E_PREDICATE], known & 2 != 0 or again, triple[1]):
+    again = not known & 1 and nodes.predicate == nodes.subject
+    if not _bind(world, start, nodes.predicate, known & 2 != 0 or again, triple[1]):
         return False
-    again = not known & 1 and nodes[E_OBJECT] == nodes[E_SUBJECT]
-    again = again or (not known & 2 and nodes[E_OBJECT] == nodes[E_PREDICATE])
+    again = not known & 1 and nodes.object == nodes.subject
+    again = again or (not known & 2 and nodes.object == nodes.predicate)
     if again:
-        return path(world)[~nodes[E_OBJECT]] == triple[2]
-    return _bind(world, start, nodes[E_OBJECT], known & 4 != 0, triple[2])
+        return world.path[~nodes.object] == triple[2]
+    return _bind(world, start, nodes.object, known & 4 != 0, triple[2])
 
 
 # --- steps ------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
-def _is_hidden(world: Any, start: Start, edge: Any, number: Any) -> Any:
+def _is_hidden(world: NetworkArrays, start: Start, edge: Any, number: Any) -> Any:
     """Whether a core edge must not be this edge of the graph: it is the changed one, and met at an earlier place."""
-    return number == start.edge and edge - groups(world)[start.group, G_FIRST_EDGE] < start.place
+    return number == start.edge and edge - world.groups[start.group].first_edge < start.place
 
 
 @kernel()
-def _run_of(world: Any, edge: Any, known: Any) -> Any:
+def _run_of(world: NetworkArrays, edge: Any, known: Any) -> Any:
     """The run that a step walks through, where one end and the predicate are known; else -1."""
-    nodes, terms = core_edges(world)[edge], path(world)
-    key = 2 * np.int64(_term(terms, nodes[E_PREDICATE]))
+    nodes, terms = world.core_edges[edge], world.path
+    key = 2 * np.int64(_term(terms, nodes.predicate))
     if known & 1:
-        return find_run(world, np.int64(_term(terms, nodes[E_SUBJECT])), key + OUT)
-    return find_run(world, np.int64(_term(terms, nodes[E_OBJECT])), key + IN)
+        return find_run(world.graph, np.int64(_term(terms, nodes.subject)), key + OUT)
+    return find_run(world.graph, np.int64(_term(terms, nodes.object)), key + IN)
 
 
 @kernel()
-def _found(world: Any, start: Start, edge: Any) -> Any:
+def _found(world: NetworkArrays, start: Start, edge: Any) -> Any:
     """Whether a core edge, all of it known, is there."""
-    nodes, terms = core_edges(world)[edge], path(world)
-    s, p, o = (_term(terms, nodes[E_SUBJECT]), _term(terms, nodes[E_PREDICATE]), _term(terms, nodes[E_OBJECT]))
-    number = find_edge(world, s, p, o)
-    return number >= 0 and is_present(world, number) and not _is_hidden(world, start, edge, number)
+    nodes, terms = world.core_edges[edge], world.path
+    s, p, o = (_term(terms, nodes.subject), _term(terms, nodes.predicate), _term(terms, nodes.object))
+    number = find_edge(world.graph, s, p, o)
+    return number >= 0 and is_present(world.graph, number) and not _is_hidden(world, start, edge, number)
 
 
 @kernel()
-def _hole_of(world: Any, group: Any, step: Any) -> Any:
+def _hole_of(world: NetworkArrays, group: Any, step: Any) -> Any:
     """The hole that a step binds, or -1; where others are filled already, what stands beside those in some row."""
-    given, found = steps(world)[step, T_GIVEN], np.int64(steps(world)[step, T_CHAINS])
+    given, found = world.steps[step].given, np.int64(world.steps[step].chains)
     if found < 0:
-        return np.int64(steps(world)[step, T_HOLE])
-    first, hole = groups(world)[group, G_SLOTS] - groups(world)[group, G_HOLES], 0
+        return np.int64(world.steps[step].hole)
+    first, hole = world.groups[group].slots - world.groups[group].holes, 0
     while given >> hole:
         if given >> hole & 1:
-            found = find_value(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+            found = find_value(world.constant_slots, pair_key(found, np.int64(world.path[first + hole])))
             if found < 0:
                 return np.int64(NOTHING)
         hole += 1
@@ -1138,76 +923,70 @@ def _hole_of(world: Any, group: Any, step: Any) -> Any:
 
 
 @kernel()
-def _open_run(world: Any, group: Any, step: Any, cursor: Any) -> Any:
+def _open_run(world: NetworkArrays, group: Any, step: Any, cursor: Any) -> Any:
     """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole. How many
     ways there are."""
-    edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
-    other, hole = steps(world)[step, T_OTHER], _hole_of(world, group, step)
+    edge, known = np.int64(world.steps[step].edge), np.int64(world.steps[step].known)
+    other, hole = world.steps[step].other, _hole_of(world, group, step)
     run = _run_of(world, edge, known)
     if other >= 0 and run >= 0:
-        another = np.int64(steps(world)[other, T_EDGE])
+        another = np.int64(world.steps[other].edge)
         # What the other step knows is all but the slot that this one binds.
-        slot = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
-        its = np.int64(6 if core_edges(world)[another, E_SUBJECT] == slot else 3)
+        slot = world.core_edges[edge].object if known == 3 else world.core_edges[edge].subject
+        its = np.int64(6 if world.core_edges[another].subject == slot else 3)
         candidate = _run_of(world, another, its)
-        if run_length(world, candidate) < run_length(world, run):
+        if run_length(world.graph, candidate) < run_length(world.graph, run):
             run = candidate
-            cursor[CURSOR_OTHER] = another
-    cursor[CURSOR_RUN] = run
-    ways = np.int64(run_length(world, run))
+            cursor.other = another
+    cursor.run = run
+    ways = np.int64(run_length(world.graph, run))
     if hole == NOTHING:
-        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, NONE
+        cursor.run, cursor.place = FILLINGS, NONE
         return np.int64(0)
-    if hole >= 0 and ways > holes(world)[hole, O_COUNT]:
-        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, holes(world)[hole, O_FIRST]
-        return np.int64(holes(world)[hole, O_COUNT])
+    if hole >= 0 and ways > world.holes[hole].count:
+        cursor.run, cursor.place = FILLINGS, world.holes[hole].first
+        return np.int64(world.holes[hole].count)
     return ways
 
 
 @kernel()
-def _open(world: Any, group: Any, step: Any, depth: Any) -> None:
+def _open(world: NetworkArrays, group: Any, step: Any, depth: Any) -> None:
     """Begins a step. Its ways count as tried: all of them are looked at, unless the join is given up."""
-    cursor, ways = cursors(world)[depth], np.int64(0)
-    edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
-    cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
+    cursor, ways = world.cursors[depth], np.int64(0)
+    edge, known = np.int64(world.steps[step].edge), np.int64(world.steps[step].known)
+    cursor.place, cursor.other, cursor.run = 0, -1, -1
     if known == 3 or known == 6:
         ways = _open_run(world, group, step, cursor)
     elif known == 1 or known == 5:
-        cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_SUBJECT]))
+        cursor.run = first_run(world.graph, _term(world.path, world.core_edges[edge].subject))
     elif known == 4:
-        cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_OBJECT]))
+        cursor.run = first_run(world.graph, _term(world.path, world.core_edges[edge].object))
     elif known != 7:
-        ways = np.int64(counters(world)[EDGES])
-    report_state(world)[TRIED] += 1 + ways
+        ways = np.int64(world.graph.numbered)
+    world.tried += 1 + ways
 
 
 @kernel()
-def _next_filling(world: Any, start: Start, edge: Any, node: Any, cursor: Any) -> Any:
-    """The next term that fills a step's hole and that its edge leads to."""
-    while cursor[CURSOR_PLACE] >= 0:
-        filling = fillings(world)[cursor[CURSOR_PLACE]]
-        cursor[CURSOR_PLACE] = filling[F_NEXT]
-        path(world)[~node] = filling[F_TERM]
-        if _found(world, start, edge):
-            return True
-    return False
-
-
-@kernel()
-def _next_in_run(world: Any, start: Start, step: Any, depth: Any) -> Any:
+def _next_in_run(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next neighbour of a step's run that fits."""
-    cursor = cursors(world)[depth]
-    edge, known = np.int64(steps(world)[step, T_EDGE]), steps(world)[step, T_KNOWN]
-    run, walked = cursor[CURSOR_RUN], edge if cursor[CURSOR_OTHER] < 0 else cursor[CURSOR_OTHER]
-    node = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
+    cursor = world.cursors[depth]
+    edge, known = np.int64(world.steps[step].edge), world.steps[step].known
+    run, walked = cursor.run, edge if cursor.other < 0 else cursor.other
+    node = world.core_edges[edge].object if known == 3 else world.core_edges[edge].subject
     if run == FILLINGS:
-        return _next_filling(world, start, edge, node, cursor)
-    while cursor[CURSOR_PLACE] < run_length(world, run):
-        place = cursor[CURSOR_PLACE]
-        cursor[CURSOR_PLACE] += 1
-        if start.edge >= 0 and _is_hidden(world, start, walked, edge_at(world, run, place)):
+        while cursor.place >= 0:  # the next term that fills the step's hole and that its edge leads to
+            filling = world.fillings[cursor.place]
+            cursor.place = filling.next
+            world.path[~node] = filling.term
+            if _found(world, start, edge):
+                return True
+        return False
+    while cursor.place < run_length(world.graph, run):
+        place = cursor.place
+        cursor.place += 1
+        if start.edge >= 0 and _is_hidden(world, start, walked, edge_at(world.graph, run, place)):
             continue
-        path(world)[~node] = neighbour(world, run, place)
+        world.path[~node] = neighbour(world.graph, run, place)
         if walked != edge and not _found(world, start, edge):
             continue
         if _hears(world, start, np.int64(~node)):
@@ -1216,62 +995,57 @@ def _next_in_run(world: Any, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _fits(world: Any, start: Start, step: Any, number: Any) -> Any:
+def _fits(world: NetworkArrays, start: Start, step: Any, number: Any) -> Any:
     """Whether an edge of the graph fits a step; its unknown parts are bound on the way."""
-    edge = np.int64(steps(world)[step, T_EDGE])
+    edge = np.int64(world.steps[step].edge)
     if _is_hidden(world, start, edge, number):
         return False
-    row = edges(world)[number]
-    known = np.int64(steps(world)[step, T_KNOWN])
+    row = world.graph.edges[number]
+    known = np.int64(world.steps[step].known)
     return _unify(world, start, edge, known, (row[SUBJECT], row[PREDICATE], row[OBJECT]))
 
 
-@kernel(inline=True)
-def _is_virtual(world: Any, predicate: Any) -> Any:
-    first = counters(world)[VIRTUAL]
-    return first <= predicate < first + VIRTUALS
-
-
 @kernel()
-def _next_of_vertex(world: Any, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_vertex(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of a vertex, whatever its property, that fits; no variable stands for a virtual property."""
-    cursor = cursors(world)[depth]
-    direction = OUT if steps(world)[step, T_KNOWN] & 1 else IN
-    while cursor[CURSOR_RUN] >= 0:
-        run = cursor[CURSOR_RUN]
-        key = runs(world)[run, KEY]
-        wanted = key & 1 == direction and not _is_virtual(world, key >> 1)
-        while wanted and cursor[CURSOR_PLACE] < run_length(world, run):
-            place = cursor[CURSOR_PLACE]
-            cursor[CURSOR_PLACE] += 1
-            if _fits(world, start, step, edge_at(world, run, place)):
+    cursor = world.cursors[depth]
+    direction = OUT if world.steps[step].known & 1 else IN
+    while cursor.run >= 0:
+        run = cursor.run
+        key = world.graph.runs[run, KEY]
+        wanted = key & 1 == direction and not is_virtual(world, key >> 1)
+        while wanted and cursor.place < run_length(world.graph, run):
+            place = cursor.place
+            cursor.place += 1
+            if _fits(world, start, step, edge_at(world.graph, run, place)):
                 return True
-        if run_length(world, run):  # how many empty ones there are depends on when they were packed
-            report_state(world)[TRIED] += 1 + cursor[CURSOR_PLACE]
-        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = next_run(world, run), 0
+        if run_length(world.graph, run):  # how many empty ones there are depends on when they were packed
+            world.tried += 1 + cursor.place
+        cursor.run, cursor.place = next_run(world.graph, run), 0
     return False
 
 
 @kernel()
-def _next_of_all(world: Any, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_all(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of the whole graph that fits."""
-    cursor, known = cursors(world)[depth], steps(world)[step, T_KNOWN]
-    while cursor[CURSOR_PLACE] < counters(world)[EDGES]:
-        number = cursor[CURSOR_PLACE]
-        cursor[CURSOR_PLACE] += 1
-        visible = is_present(world, number) and (known & 2 or not _is_virtual(world, edges(world)[number, PREDICATE]))
+    cursor, known = world.cursors[depth], world.steps[step].known
+    while cursor.place < world.graph.numbered:
+        number = cursor.place
+        cursor.place += 1
+        predicate = world.graph.edges[number, PREDICATE]
+        visible = is_present(world.graph, number) and (known & 2 or not is_virtual(world, predicate))
         if visible and _fits(world, start, step, number):
             return True
     return False
 
 
 @kernel()
-def _next(world: Any, start: Start, step: Any, depth: Any) -> Any:
+def _next(world: NetworkArrays, start: Start, step: Any, depth: Any) -> Any:
     """Takes the next way through a step, if there is another."""
-    known, cursor = steps(world)[step, T_KNOWN], cursors(world)[depth]
+    known, cursor = world.steps[step].known, world.cursors[depth]
     if known == 7:
-        cursor[CURSOR_PLACE] += 1
-        return cursor[CURSOR_PLACE] == 1 and _found(world, start, np.int64(steps(world)[step, T_EDGE]))
+        cursor.place += 1
+        return cursor.place == 1 and _found(world, start, np.int64(world.steps[step].edge))
     if known == 3 or known == 6:
         return _next_in_run(world, start, step, depth)
     if known & 5:
@@ -1283,15 +1057,15 @@ def _next(world: Any, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _join(world: Any, start: Start, which: Any) -> Any:
+def _join(world: NetworkArrays, start: Start, which: Any) -> Any:
     """Meets all solutions of the core by the steps of a start, or gives it up; False if there was no room to list one
     of them: called again, it goes on with that."""
-    row, state = groups(world)[start.group, G_STARTS] + which, report_state(world)
-    first, count = np.int64(starts(world)[row, B_STEPS]), starts(world)[row, B_COUNT]
+    row = world.groups[start.group].starts + which
+    first, count = np.int64(world.starts[row].steps), world.starts[row].count
     if count == 0:
         return note_solution(world, start)
-    depth = state[DEPTH]
-    state[DEPTH], state[TRIED] = -1, 0
+    depth = world.depth
+    world.depth, world.tried = -1, 0
     if depth < 0:
         depth = np.int64(0)
         _open(world, start.group, first, depth)
@@ -1305,81 +1079,65 @@ def _join(world: Any, start: Start, which: Any) -> Any:
             if not _next(world, start, first + depth, depth):
                 depth -= 1
                 continue
-            if state[GIVEN_UP] and _is_given_up(world, _payer(world, start, first, count, depth + 1)):
+            if world.given_up and _is_given_up(world, _payer(world, start, first, count, depth + 1)):
                 continue
         taken = False
         solved = depth + 1 == count
         if solved:
             if not note_solution(world, start):
-                state[DEPTH] = depth
+                world.depth = depth
                 break
         else:
             depth += 1
             _open(world, start.group, first + depth, depth)
-        if state[TRIED] >= state[CHECK]:
+        if world.tried >= world.check:
             row = _payer(world, start, first, count, depth + 1 if solved else depth)
             if _is_too_much(world, start.group, row):
                 if row < 0 or start.constant >= 0:
                     return True
                 if not solved:  # nothing else asks for what lies beyond
                     depth -= 1
-    _end_tally(world, start.group)
-    return state[DEPTH] < 0
+    world.groups[start.group].tried = min(world.tried, LAST_STAMP)
+    return world.depth < 0
 
 
 @kernel()
-def join_from_slot(world: Any, group: Any, slot: Any, vertex: Any, part: Any, value: Any, sign: Any) -> None:
-    """A part of a slot hears `value` anew, or no longer, at a vertex."""
-    start = Start(np.int64(group), np.int64(part), value, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
-    path(world)[slot] = vertex
-    if _hears(world, start, slot):
-        _join(world, start, slot)
-
-
-@kernel()
-def join_from_driver(world: Any, constant: Any, vertex: Any, edge: Any, sign: Any) -> None:
-    """The edge from a slot's vertex to a driving constant came or went; -1 if it was there all the time.
+def join_from_slot(
+    world: NetworkArrays, group: Any, slot: Any, vertex: Any, part: Any, value: Any, constant: Any, edge: Any, sign: Any
+) -> None:
+    """A slot stands for a vertex at which a part of it hears `value` anew, or no longer; or of which the edge to a
+    driving constant came or went; -1 stands for none of it, and for an edge that was there all the time.
 
     The driver counts as the last place of the core: where the edge stands for a core edge too, that comes first.
     """
-    group = np.int64(constants(world)[constant, C_GROUP])
-    slot, last = np.int64(groups(world)[group, G_DRIVER_SLOT]), np.int64(groups(world)[group, G_EDGES])
-    start = Start(group, np.int64(-1), _0, edge, last, constant, sign)
-    path(world)[slot] = vertex
+    last = np.int64(world.groups[group].edges)
+    start = Start(np.int64(group), np.int64(part), value, np.int64(edge), last, np.int64(constant), np.int64(sign))
+    world.path[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
 
 
 @kernel()
-def join_from_vertex(world: Any, group: Any, slot: Any, vertex: Any) -> None:
-    """All that a slot's vertex takes part in."""
-    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(1))
-    path(world)[slot] = vertex
-    if _hears(world, start, slot):
-        _join(world, start, slot)
+def join_from_driver(world: NetworkArrays, constant: Any, vertex: Any, edge: Any, sign: Any) -> None:
+    group = np.int64(world.constants[constant].group)
+    slot = np.int64(world.groups[group].driver_slot)
+    join_from_slot(world, group, slot, vertex, np.int64(-1), _0, constant, edge, sign)
 
 
 @kernel()
-def join_from_edge(world: Any, group: Any, place: Any, number: Any, sign: Any) -> Any:
+def join_from_edge(world: NetworkArrays, group: Any, place: Any, number: Any, sign: Any) -> Any:
     """A changed edge of the graph stands for a core edge; False if there was no room to list what it completes."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign))
-    edge = np.int64(groups(world)[group, G_FIRST_EDGE]) + place
-    row, nodes = edges(world)[number], core_edges(world)[edge]
-    known = np.int64(1 if nodes[E_SUBJECT] >= 0 else 0) | np.int64(2 if nodes[E_PREDICATE] >= 0 else 0)
-    known |= np.int64(4 if nodes[E_OBJECT] >= 0 else 0)
+    edge = np.int64(world.groups[group].first_edge) + place
+    row, nodes = world.graph.edges[number], world.core_edges[edge]
+    known = np.int64(1 if nodes.subject >= 0 else 0) | np.int64(2 if nodes.predicate >= 0 else 0)
+    known |= np.int64(4 if nodes.object >= 0 else 0)
     triple = (row[SUBJECT], row[PREDICATE], row[OBJECT])
-    if not known & 2 and _is_virtual(world, row[PREDICATE]):
+    if not known & 2 and is_virtual(world, row[PREDICATE]):
         return True
     if not _unify(world, start, edge, known, triple):
         return True
-    return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + place)
-
-
-@kernel()
-def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
-    """All solutions of a group's core; `edges` is the number of its core edges. Its holes are filled already."""
-    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
-    return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + edges)
+    return _join(world, start, np.int64(world.groups[group].slots) + place)
 
 
 # --- messages carried on -----------------------------------------------------------------------------------------
@@ -1395,99 +1153,97 @@ def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
 # The graph is changed before any of this; what the changed edge itself added to, or takes from, a message was worked
 # out with the messages as they stood.
 
-_MESSAGE, _VERTEX, _NEXT = range(3)  # of items
-
 
 @kernel()
-def push(world: Any, message: Any, vertex: Any, payload: Any) -> None:
+def push(world: NetworkArrays, message: Any, vertex: Any, payload: Any) -> None:
     """Another item; there is room for it."""
-    level = np.int64(messages(world)[message, M_LEVEL])
-    item = work_state(world)[FREE_ITEM]
+    level = np.int64(world.messages[message].level)
+    item = world.free_item
     if item >= 0:
-        work_state(world)[FREE_ITEM] = items(world)[item, _NEXT]
+        world.free_item = world.items[item].next
     else:
-        item = work_state(world)[USED]
-        work_state(world)[USED] += 1
-    items(world)[item, _MESSAGE], items(world)[item, _VERTEX] = message, vertex
-    items(world)[item, _NEXT] = levels(world)[level]
-    levels(world)[level] = item
-    payloads(world)[item] = payload
-    work_state(world)[LOWEST] = min(work_state(world)[LOWEST], level)
+        item = world.items_used
+        world.items_used += 1
+    world.items[item].message, world.items[item].vertex = message, vertex
+    world.items[item].next = world.levels[level]
+    world.levels[level] = item
+    world.payloads[item] = payload
+    world.lowest_level = min(world.lowest_level, level)
 
 
 @kernel()
-def has_items(world: Any, wanted: Any) -> Any:
+def has_items(world: NetworkArrays, wanted: Any) -> Any:
     """Whether there is room for so many items."""
-    if work_state(world)[USED] + wanted <= len(items(world)):
+    if world.items_used + wanted <= len(world.items):
         return True
-    spare, item = len(items(world)) - work_state(world)[USED], work_state(world)[FREE_ITEM]
+    spare, item = len(world.items) - world.items_used, world.free_item
     while item >= 0 and spare < wanted:
-        spare, item = spare + 1, np.int64(items(world)[item, _NEXT])
+        spare, item = spare + 1, np.int64(world.items[item].next)
     if spare < wanted:
-        report_state(world)[NEEDED] = wanted
+        world.items_wanted = len(world.items) + wanted
     return spare >= wanted
 
 
 @kernel()
-def has_work(world: Any) -> Any:
+def has_work(world: NetworkArrays) -> Any:
     """Whether there is an item; the lowest level is looked up on the way."""
-    level = work_state(world)[LOWEST]
-    while level < len(levels(world)) and levels(world)[level] < 0:
+    level = world.lowest_level
+    while level < len(world.levels) and world.levels[level] < 0:
         level += 1
-    work_state(world)[LOWEST] = level if level < len(levels(world)) else IDLE_LEVEL
-    return level < len(levels(world))
+    world.lowest_level = level
+    return level < len(world.levels)
 
 
 @kernel()
-def _pop(world: Any) -> None:
+def _pop(world: NetworkArrays) -> None:
     """Takes the next item out; its row is free."""
-    level = work_state(world)[LOWEST]
-    item = np.int64(levels(world)[level])
-    levels(world)[level] = items(world)[item, _NEXT]
-    items(world)[item, _NEXT] = work_state(world)[FREE_ITEM]
-    work_state(world)[FREE_ITEM] = item
+    level = world.lowest_level
+    item = np.int64(world.levels[level])
+    world.levels[level] = world.items[item].next
+    world.items[item].next = world.free_item
+    world.free_item = item
 
 
 # --- one edge ---------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
+def seed(world: NetworkArrays, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
     """Work for all messages that a changed edge carries from one end to the other."""
     while site >= 0:
-        if sites(world)[site, S_KIND] == SITE_MESSAGE:
-            message = np.int64(sites(world)[site, S_REF])
+        if world.sites[site].kind == SITE_MESSAGE:
+            message = np.int64(world.sites[site].ref)
             value = spoken(world, message, hearer, speaker)
             if value != _0:
-                if messages(world)[message, M_KIND] == COUNT:
+                if world.messages[message].kind == COUNT:
                     push(world, message, hearer, value if sign > 0 else _0 - value)
                 else:
                     known = heard(world, message, hearer)
                     value &= ~known if sign > 0 else known
                     if value != _0:
                         push(world, message, hearer, value)
-        site = np.int64(sites(world)[site, S_NEXT])
+        site = np.int64(world.sites[site].next)
 
 
 # --- items ------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def _still_said(world: Any, message: Any, vertex: Any, wanted: Any) -> Any:
+def _still_said(world: NetworkArrays, message: Any, vertex: Any, wanted: Any) -> Any:
     """Which of these bits some neighbour still says."""
-    run = find_run(world, vertex, np.int64(messages(world)[message, M_KEY]))
+    run = find_run(world.graph, vertex, np.int64(world.messages[message].key))
     said = _0
-    for place in range(run_length(world, run)):
-        said |= spoken(world, message, vertex, neighbour(world, run, place)) & wanted
+    for place in range(run_length(world.graph, run)):
+        said |= spoken(world, message, vertex, neighbour(world.graph, run, place)) & wanted
         if said == wanted:
             break
     return said
 
 
 @kernel()
-def _difference(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
+def _difference(world: NetworkArrays, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
     """The bits or the count by which an item changes a message."""
-    if messages(world)[message, M_KIND] == COUNT:
+    if world.messages[message].kind == COUNT:
         return payload
     known = heard(world, message, vertex)
     if sign > 0:
@@ -1497,61 +1253,45 @@ def _difference(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) 
 
 
 @kernel()
-def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
+def _plan(world: NetworkArrays, message: Any, vertex: Any, changed: Any) -> Any:
     """Finds out where a change is carried on to: (how many plans, how many items they may lead to)."""
     count, total = 0, 0
-    user = np.int64(messages(world)[message, M_USERS])
+    user = np.int64(world.messages[message].users)
     while user >= 0:
-        if users(world)[user, U_KIND] == USER_NODE:
-            above = np.int64(nodes(world)[users(world)[user, U_REF], N_MESSAGES])
-            part = np.int64(users(world)[user, U_PART])
+        if world.users[user].kind == USER_NODE:
+            above = np.int64(world.nodes[world.users[user].ref].messages)
+            part = np.int64(world.users[user].part)
             value = node_value(world, above, vertex, part, changed) if above >= 0 else _0
             while above >= 0 and value != _0:
-                run = find_run(world, vertex, np.int64(messages(world)[above, M_KEY]) ^ 1)
+                run = find_run(world.graph, vertex, np.int64(world.messages[above].key) ^ 1)
                 if run >= 0:
-                    plans(world)[count, 0], plans(world)[count, 1] = above, run
-                    sayings(world)[count] = value
-                    count, total = count + 1, total + run_length(world, run)
-                above = np.int64(messages(world)[above, M_NEXT])
-        user = np.int64(users(world)[user, U_NEXT])
+                    world.plans[count, 0], world.plans[count, 1] = above, run
+                    world.sayings[count] = value
+                    count, total = count + 1, total + run_length(world.graph, run)
+                above = np.int64(world.messages[above].next)
+        user = np.int64(world.users[user].next)
     return count, total
 
 
 @kernel()
-def _carry(world: Any, plan: Any, sign: Any) -> None:
-    """Work for vertices that may hear something anew, or no longer."""
-    message, run, value = plans(world)[plan, 0], plans(world)[plan, 1], sayings(world)[plan]
-    counted = messages(world)[message, M_KIND] == COUNT
-    for place in range(run_length(world, run)):
-        hearer = neighbour(world, run, place)
-        if counted:
-            push(world, message, hearer, value)
-        else:
-            known = heard(world, message, hearer)
-            bits = value & (~known if sign > 0 else known)
-            if bits != _0:
-                push(world, message, hearer, bits)
-
-
-@kernel()
-def _join_groups(world: Any, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
+def _join_groups(world: NetworkArrays, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
     """Tells the groups that hear a message."""
-    user = np.int64(messages(world)[message, M_USERS])
+    user = np.int64(world.messages[message].users)
     while user >= 0:
-        if users(world)[user, U_KIND] != USER_NODE:
-            part = np.int64(users(world)[user, U_PART])
-            slot = np.int64(parts(world)[part, P_SLOT])
-            join_from_slot(world, np.int64(users(world)[user, U_REF]), slot, vertex, part, changed, sign)
-        user = np.int64(users(world)[user, U_NEXT])
+        if world.users[user].kind != USER_NODE:
+            group, part = np.int64(world.users[user].ref), np.int64(world.users[user].part)
+            slot = np.int64(world.parts[part].slot)
+            join_from_slot(world, group, slot, vertex, part, changed, np.int64(-1), np.int64(-1), sign)
+        user = np.int64(world.users[user].next)
 
 
 @kernel()
-def take(world: Any, sign: Any) -> Any:
+def take(world: NetworkArrays, sign: Any) -> Any:
     """Takes one item and does it; there is room for a state. False, with nothing done, if there is none for what
     follows."""
-    item = np.int64(levels(world)[work_state(world)[LOWEST]])
-    message, vertex = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX])
-    changed = _difference(world, message, vertex, payloads(world)[item], sign)
+    item = np.int64(world.levels[world.lowest_level])
+    message, vertex = np.int64(world.items[item].message), np.int64(world.items[item].vertex)
+    changed = _difference(world, message, vertex, world.payloads[item], sign)
     if changed == _0:
         _pop(world)
         return True
@@ -1560,13 +1300,22 @@ def take(world: Any, sign: Any) -> Any:
         return False
     _pop(world)
     known = heard(world, message, vertex)
-    if messages(world)[message, M_KIND] == COUNT:
+    if world.messages[message].kind == COUNT:
         note_size(world, np.float64(np.int64(known + changed)))
         set_heard(world, message, vertex, known + changed)
     else:
         set_heard(world, message, vertex, known | changed if sign > 0 else known & ~changed)
-    for plan in range(count):
-        _carry(world, plan, sign)
+    for plan in range(count):  # work for vertices that may hear something anew, or no longer
+        above, run, value = world.plans[plan, 0], world.plans[plan, 1], world.sayings[plan]
+        counted = world.messages[above].kind == COUNT
+        for place in range(run_length(world.graph, run)):
+            hearer = neighbour(world.graph, run, place)
+            bits = value
+            if not counted:
+                said = heard(world, above, hearer)
+                bits = value & (~said if sign > 0 else said)
+            if counted or bits != _0:
+                push(world, above, hearer, bits)
     _join_groups(world, message, vertex, changed, sign)
     return True
 
@@ -1583,27 +1332,27 @@ HEADS = 7
 
 
 @kernel(inline=True)
-def _compare_sites(world: Any, place: Any, key: Any) -> Any:
-    head = site_slots(world)[place] - 1
+def _compare_sites(world: NetworkArrays, place: Any, key: Any) -> Any:
+    head = world.site_slots[place] - 1
     if head < 0:
         return FREE
-    row = site_heads(world)[head]
-    return SAME_KEY if row[H_VERTEX] == key[0] and row[H_KEY] == key[1] else OTHER
+    row = world.site_heads[head]
+    return SAME_KEY if row.vertex == key[0] and row.key == key[1] else OTHER
 
 
 _find_site = search(_compare_sites)
 
 
 @kernel()
-def first_site(world: Any, vertex: Any, key: Any) -> Any:
+def first_site(world: NetworkArrays, vertex: Any, key: Any) -> Any:
     """The first site under a key, or -1. The hash is that of (vertex + 1, key + 4), as in `network.Sites`."""
     hashed = spread(pair_key(np.int64(vertex) + 1, np.int64(key) + 4))
-    head = site_slots(world)[_find_site(world, len(site_slots(world)), hashed, (vertex, key))] - 1
-    return np.int64(site_heads(world)[head, H_FIRST]) if head >= 0 else np.int64(-1)
+    head = world.site_slots[_find_site(world, len(world.site_slots), hashed, (vertex, key))] - 1
+    return np.int64(world.site_heads[head].first) if head >= 0 else np.int64(-1)
 
 
 @kernel()
-def _head(world: Any, head: Any, row: Any) -> Any:
+def _head(world: NetworkArrays, head: Any, row: Any) -> Any:
     """The first site under the n-th key that an edge is asked by."""
     key = 2 * np.int64(row[PREDICATE])
     if head == 0:
@@ -1622,39 +1371,30 @@ def _head(world: Any, head: Any, row: Any) -> Any:
 
 
 @kernel()
-def _visit(world: Any, site: Any, edge: Any, far: Any, sign: Any) -> Any:
-    """Joins from one site; `far` is the end of the edge that a constant is not. False if there was no room: the next
-    call goes on from there."""
-    kind, ref = sites(world)[site, S_KIND], np.int64(sites(world)[site, S_REF])
-    if kind == SITE_DRIVER:
-        join_from_driver(world, ref, far, edge, sign)
-    elif kind == SITE_CORE:
-        return join_from_edge(world, ref, np.int64(sites(world)[site, S_PLACE]), edge, sign)
-    return True
-
-
-@kernel()
-def visit_sites(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
+def visit_sites(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Joins from every core edge and driving constant that an edge stands for; False where room was lacking: the next
     call goes on from there."""
-    row = edges(world)[edge]
-    while progress[P_HEAD] < HEADS:
-        head = progress[P_HEAD]
-        site = _head(world, head, row) if progress[P_SITE] == -2 else progress[P_SITE]
-        far = np.int64(row[OBJECT] if head == 2 else row[SUBJECT])
-        while site >= 0 and sites(world)[site, S_KIND] != SITE_MESSAGE:  # joins stand before messages
-            progress[P_SITE] = site
-            if not _visit(world, site, edge, far, sign):
+    row = world.graph.edges[edge]
+    while progress.head < HEADS:
+        head = progress.head
+        site = _head(world, head, row) if progress.site == -2 else progress.site
+        far = np.int64(row[OBJECT] if head == 2 else row[SUBJECT])  # the end that a driving constant is not
+        while site >= 0 and world.sites[site].kind != SITE_MESSAGE:  # joins stand before messages
+            progress.site = site
+            ref = np.int64(world.sites[site].ref)
+            if world.sites[site].kind == SITE_DRIVER:
+                join_from_driver(world, ref, far, edge, sign)
+            elif not join_from_edge(world, ref, np.int64(world.sites[site].place), edge, sign):
                 return False
-            site = np.int64(sites(world)[site, S_NEXT])
-        progress[P_HEAD], progress[P_SITE] = head + 1, -2
+            site = np.int64(world.sites[site].next)
+        progress.head, progress.site = head + 1, -2
     return True
 
 
 @kernel()
-def seed_messages(world: Any, edge: Any, sign: Any) -> None:
+def seed_messages(world: NetworkArrays, edge: Any, sign: Any) -> None:
     """Work for every message that an edge carries, either way."""
-    row = edges(world)[edge]
+    row = world.graph.edges[edge]
     subject, object = np.int64(row[SUBJECT]), np.int64(row[OBJECT])
     key = 2 * np.int64(row[PREDICATE])
     anywhere = np.int64(-1)
@@ -1672,47 +1412,20 @@ def seed_messages(world: Any, edge: Any, sign: Any) -> None:
 # filled level by level, so what they are made of is there; of a message that was there before only new tags are
 # filled. Then the places where new components hold are counted.
 
-INT32S, INT64S, MASKS = (array(dtype, writable=True) for dtype in (int32, int64, uint64))
-MASK_ROWS = rows(uint64, writable=True)
+MASKS, MASK_ROWS = array_type(uint64, writable=True), rows(uint64, writable=True)
+INT64_ROWS = rows(int64, writable=True)
 
 
 @kernel()
-def _begin(world: Any, fresh: Any, slots: Any, key: Any) -> Any:
-    """Where the fresh messages of a key begin, or the end of them all."""
-    mask = np.uint64(len(slots) - 1)
-    slot = spread(key + 1) & mask
-    while slots[slot] != 0:
-        if messages(world)[fresh[slots[slot] - 1], M_KEY] == key:
-            return np.int64(slots[slot] - 1)
-        slot = (slot + _1) & mask
-    return np.int64(len(fresh))
-
-
-@kernel()
-def _index(world: Any, fresh: Any, slots: Any) -> None:
-    """Enters the first message of each key; `fresh` is in order of keys.
-
-    This is done again as long as there is no room for the first edge.
-    """
-    slots[:] = 0
-    mask = np.uint64(len(slots) - 1)
-    for place in range(len(fresh)):
-        key = np.int64(messages(world)[fresh[place], M_KEY])
-        if place == 0 or messages(world)[fresh[place - 1], M_KEY] != key:
-            slot = spread(key + 1) & mask
-            while slots[slot] != 0:
-                slot = (slot + _1) & mask
-            slots[slot] = place + 1
-
-
-@kernel()
-def _hear(world: Any, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: Any) -> None:
-    """Every fresh message of one key takes in what an edge carries."""
-    place = begin
-    while place < len(fresh) and messages(world)[fresh[place], M_KEY] == messages(world)[fresh[begin], M_KEY]:
+def _hear(world: NetworkArrays, fresh: Any, bits: Any, place: Any, hearer: Any, speaker: Any) -> None:
+    """Every fresh message of one key, of which this is the first place, takes in what an edge carries."""
+    if place < 0:
+        return
+    key = world.messages[fresh[place]].key
+    while place < len(fresh) and world.messages[fresh[place]].key == key:
         message = np.int64(fresh[place])
         value = spoken(world, message, hearer, speaker)
-        if messages(world)[message, M_KIND] == COUNT:
+        if world.messages[message].kind == COUNT:
             if value != _0:
                 set_heard(world, message, hearer, heard(world, message, hearer) + value)
         elif value & bits[place]:
@@ -1720,69 +1433,67 @@ def _hear(world: Any, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: A
         place += 1
 
 
-@kernel((WORLD, INT32S, MASKS, INT32S, INT64S))
-def populate(world: Any, fresh: Any, bits: Any, slots: Any, progress: Any) -> Any:
-    """Fills messages of one level, in order of their keys, each with its bits; `slots` is an empty table for them.
-
-    progress[0] is the first edge that is not done.
-    """
-    if progress[0] == 0:
-        _index(world, fresh, slots)
-    while progress[0] < counters(world)[EDGES]:
-        edge = progress[0]
-        if 2 * (state_counts(world)[0] + 2 * len(fresh)) > len(entries(world)):
-            return NEED_STATES
-        progress[0] += 1
-        if is_present(world, edge):
-            row = edges(world)[edge]
-            key = 2 * np.int64(row[PREDICATE])
-            _hear(world, fresh, bits, _begin(world, fresh, slots, key), np.int64(row[SUBJECT]), np.int64(row[OBJECT]))
-            _hear(
-                world, fresh, bits, _begin(world, fresh, slots, key + 1), np.int64(row[OBJECT]), np.int64(row[SUBJECT])
-            )
-    return DONE
+@kernel((ADDRESS, NEW_INT32S, MASKS, INT64_ROWS, int64))
+def populate(address: int, fresh: Any, bits: Any, places: Any, first: Any) -> Any:
+    """Fills messages of one level, in order of their keys, each with its bits, from an edge on; the edge at which there
+    was no room. `places` is a table from pairs (0, key) to where the messages of a key begin."""
+    world = world_at(address)
+    for edge in range(first, world.graph.numbered):
+        if 2 * (world.state_count + 2 * len(fresh)) > len(world.entries):
+            return edge
+        if is_present(world.graph, edge):
+            row = world.graph.edges[edge]
+            subject, object, key = np.int64(row[SUBJECT]), np.int64(row[OBJECT]), 2 * np.int64(row[PREDICATE])
+            _hear(world, fresh, bits, find_value(places, pair_key(0, key)), subject, object)
+            _hear(world, fresh, bits, find_value(places, pair_key(0, key + 1)), object, subject)
+    return world.graph.numbered
 
 
 # --- components -------------------------------------------------------------------------------------------------
 
 
-@kernel((WORLD, INT32S, INT32S))
-def survey(world: Any, firsts: Any, groups: Any) -> None:
+@kernel((ADDRESS, NEW_INT32S, NEW_INT32S))
+def survey(address: int, firsts: Any, groups: Any) -> None:
     """Counts the places of fresh components of groups of one slot: wherever their first message is heard.
 
     `groups[firsts[m]:firsts[m + 1]]` are those whose first message is m.
     """
-    table = entries(world)
-    for slot in range(len(table)):
-        if table[slot, 1] != _0:
-            key = np.int64(table[slot, 0]) - 1
+    world, none = world_at(address), np.int64(-1)
+    for slot in range(len(world.entries)):
+        if world.entries[slot, 1] != _0:
+            key = np.int64(world.entries[slot, 0]) - 1
             message, vertex = key >> 32, key & 0xFFFFFFFF
             for place in range(firsts[message], firsts[message + 1]):
-                join_from_vertex(world, np.int64(groups[place]), np.int64(0), vertex)
+                join_from_slot(world, np.int64(groups[place]), np.int64(0), vertex, none, _0, none, none, np.int64(1))
 
 
-@kernel((WORLD, INT32S))
-def drive(world: Any, driving: Any) -> None:
+@kernel((ADDRESS, NEW_INT32S))
+def drive(address: int, driving: Any) -> None:
     """Counts the places of fresh components of driving constants."""
+    world = world_at(address)
     for constant in driving:
-        group = np.int64(constants(world)[constant, C_GROUP])
-        key = np.int64(groups(world)[group, G_DRIVER_KEY]) ^ 1
-        run = find_run(world, np.int64(constants(world)[constant, C_CONSTANT]), key)
-        for place in range(run_length(world, run)):
-            vertex = neighbour(world, run, place)
+        group = np.int64(world.constants[constant].group)
+        key = np.int64(world.groups[group].driver_key) ^ 1
+        run = find_run(world.graph, np.int64(world.constants[constant].constant), key)
+        for place in range(run_length(world.graph, run)):
+            vertex = neighbour(world.graph, run, place)
             join_from_driver(world, np.int64(constant), vertex, np.int64(-1), np.int64(1))
 
 
-@kernel((WORLD, int64))
-def list_all(world: Any, group: int) -> Any:
+@kernel((ADDRESS, int64))
+def list_all(address: int, group: int) -> Any:
     """Meets all solutions of a group: they are listed, or counted for its fresh components. Its holes are filled."""
-    met = join_from_nothing(world, group, np.int64(groups(world)[group, G_EDGES]), np.int64(1))
-    return DONE if met else NEED_REPORTS
+    world, none = world_at(address), np.int64(-1)
+    start = Start(np.int64(group), none, _0, none, none, none, np.int64(1))
+    row = world.groups[group]
+    return DONE if _join(world, start, np.int64(row.slots) + row.edges) else NEED_EVENTS
 
 
-@kernel((MASK_ROWS, WORLD))
-def rehash(old: Any, world: Any) -> None:
+@kernel((MASK_ROWS, ADDRESS))
+def rehash(old: Any, address: int) -> None:
     """Moves what is heard into a larger, empty table, the world's."""
+    world = world_at(address)
+    world.state_count = 0
     for slot in range(len(old)):
         if old[slot, 1] != _0:
             key = np.int64(old[slot, 0]) - 1
@@ -1805,66 +1516,60 @@ _AHEAD = 12  # updates for which memory is asked for ahead
 
 
 @kernel()
-def _drain(world: Any, sign: Any) -> Any:
-    while has_work(world):
-        if 2 * (state_counts(world)[0] + 1) > len(entries(world)):
-            return NEED_STATES
-        if not take(world, sign):
-            return NEED_WORK
-    return DONE
-
-
-@kernel()
-def _begin_reaction(world: Any, progress: Any, edge: Any, sign: Any) -> None:
+def _begin_reaction(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> None:
     """Writes the change down, and touches the queries that wait for just this edge."""
-    row = edges(world)[edge]
-    progress[P_SUBJECT], progress[P_PREDICATE], progress[P_OBJECT] = row[SUBJECT], row[PREDICATE], row[OBJECT]
-    progress[P_SIGN] = sign
-    state = report_state(world)
-    if keeps_journal(world):
-        write_down(world, state[UPDATE], state[PHASE], CAME if sign > 0 else WENT, edge)
+    row = world.graph.edges[edge]
+    progress.subject, progress.predicate, progress.object = row[SUBJECT], row[PREDICATE], row[OBJECT]
+    progress.sign = sign
+    if world.keeps_journal:
+        write_down(world, world.update, world.phase, CAME if sign > 0 else WENT, edge)
     _begin_round(world)
     link = np.int64(row[LINK] >> 1)
     if link:
         touch_queries(world, link - 1, -sign)
-    progress[P_REACTION], progress[P_HEAD], progress[P_SITE] = _SITES, 0, -2
+    progress.reaction, progress.head, progress.site = _SITES, 0, -2
 
 
 @kernel()
-def react(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
+def react(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Everything that an edge brings that was just added, or takes that is about to be removed (and then is)."""
-    if progress[P_REACTION] == _FIRST:
+    if progress.reaction == _FIRST:
         if not has_journal_room(world):
-            return NEED_JOURNAL
+            return NEED_ROOM
         _begin_reaction(world, progress, edge, sign)
-    if len(site_slots(world)) > 1:
-        if progress[P_REACTION] == _SITES:
+    if len(world.site_slots) > 1:
+        if progress.reaction == _SITES:
             if not visit_sites(world, progress, edge, sign):
-                return NEED_REPORTS
-            progress[P_REACTION] = _SEEDS
-        if progress[P_REACTION] == _SEEDS:
-            if not has_items(world, len(messages(world))):
-                return NEED_WORK
+                return NEED_EVENTS
+            progress.reaction = _SEEDS
+        if progress.reaction == _SEEDS:
+            if not has_items(world, len(world.messages)):
+                return NEED_ROOM
             seed_messages(world, edge, sign)
-    if progress[P_REACTION] < _WORK:
+    if progress.reaction < _WORK:
         if sign < 0:
-            drop(world, edge)
-        progress[P_REACTION] = _WORK
-    return _drain(world, sign)
+            drop(world.graph, edge)
+        progress.reaction = _WORK
+    while has_work(world):
+        if 2 * (world.state_count + 1) > len(world.entries):
+            return NEED_STATES
+        if not take(world, sign):
+            return NEED_ROOM
+    return DONE
 
 
 @kernel()
-def _follow(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
+def _follow(world: NetworkArrays, progress: Progress, edge: Any, sign: Any) -> Any:
     """Reacts to a changed edge, and stops once if others are derived from it."""
-    if progress[P_REACTION] != _DERIVED:
+    if progress.reaction != _DERIVED:
         reason = react(world, progress, edge, sign)
         if reason != DONE:
             return reason
-        for predicate in deriving(world):
-            if predicate == progress[P_PREDICATE]:
-                progress[P_REACTION] = _DERIVED
+        for predicate in world.deriving:
+            if predicate == progress.predicate:
+                progress.reaction = _DERIVED
                 return NEED_DERIVED
-    progress[P_REACTION] = _FIRST
+    progress.reaction = _FIRST
     return DONE
 
 
@@ -1872,36 +1577,34 @@ def _follow(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
 
 
 @kernel()
-def _flush(world: Any, phase: Any) -> Any:
+def _flush(world: NetworkArrays, phase: Any) -> Any:
     """Ends a phase of an update, if anything was touched in it."""
-    state = report_state(world)
-    if state[TOUCHED] and not flush(world, state[UPDATE], phase):
-        state[NEEDED] = state[TOUCHED]
+    if world.touched_count and not flush(world, world.update, phase):
         return False
-    state[PHASE] = phase + 1
+    world.phase = phase + 1
     return True
 
 
 @kernel()
-def _expire(world: Any, progress: Any) -> Any:
+def _expire(world: NetworkArrays, progress: Progress) -> Any:
     while True:
-        if progress[P_EDGE] < 0:  # else it was taken out of the window before the run stopped
-            progress[P_EDGE] = next_due(world)
-            if progress[P_EDGE] < 0:
-                return DONE if _flush(world, 0) else NEED_REPORTS
-        reason = _follow(world, progress, progress[P_EDGE], -1)
+        if progress.edge < 0:  # else it was taken out of the window before the run stopped
+            progress.edge = next_due(world.graph)
+            if progress.edge < 0:
+                return DONE if _flush(world, 0) else NEED_EVENTS
+        reason = _follow(world, progress, progress.edge, -1)
         if reason != DONE:
             return reason
-        progress[P_EDGE] = -1
+        progress.edge = -1
 
 
 @kernel()
-def _others(world: Any, run: Any, object: Any, changes: Any) -> Any:
+def _others(world: NetworkArrays, run: Any, object: Any, changes: Any) -> Any:
     """The edges of a run that lead elsewhere; returns how many, room or not."""
     count = 0
-    for place in range(run_length(world, run)):
-        edge = edge_at(world, run, place)
-        if edges(world)[edge, OBJECT] != object:
+    for place in range(run_length(world.graph, run)):
+        edge = edge_at(world.graph, run, place)
+        if world.graph.edges[edge, OBJECT] != object:
             if count < len(changes):
                 changes[count] = edge
             count += 1
@@ -1909,162 +1612,168 @@ def _others(world: Any, run: Any, object: Any, changes: Any) -> Any:
 
 
 @kernel()
-def _touching(world: Any, vertex: Any, changes: Any) -> Any:
+def _touching(world: NetworkArrays, vertex: Any, changes: Any) -> Any:
     """The edges that touch a vertex, each once, but for virtual ones; returns how many, room or not."""
-    count, run = 0, first_run(world, vertex)
-    virtual = counters(world)[VIRTUAL]
+    count, run = 0, first_run(world.graph, vertex)
+    virtual = world.graph.first_virtual
     while run >= 0:
-        key = runs(world)[run, KEY]
+        key = world.graph.runs[run, KEY]
         if not virtual <= key >> 1 < virtual + VIRTUALS:
-            for place in range(run_length(world, run)):
-                edge = edge_at(world, run, place)
-                if not key & 1 or edges(world)[edge, SUBJECT] != vertex:  # a loop stands in two runs
+            for place in range(run_length(world.graph, run)):
+                edge = edge_at(world.graph, run, place)
+                if not key & 1 or world.graph.edges[edge, SUBJECT] != vertex:  # a loop stands in two runs
                     if count < len(changes):
                         changes[count] = edge
                     count += 1
-        run = next_run(world, run)
+        run = next_run(world.graph, run)
     return count
 
 
 @kernel()
-def _expand(world: Any, row: Any, changes: Any) -> Any:
+def _expand(world: NetworkArrays, row: Any) -> Any:
     """Finds the edges that an update removes; returns how many, room or not, or -1 if adjacency is needed for it."""
-    op = batch_op(world)[row]
-    subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
+    op = world.batch_op[row]
+    subject, predicate, object = world.batch_subject[row], world.batch_predicate[row], world.batch_object[row]
+    changes = world.changes
     if op == ADD_EDGE:
         return 0
     if op == REMOVE_EDGE:
-        edge = find_edge(world, subject, predicate, object)
+        edge = find_edge(world.graph, subject, predicate, object)
         changes[0] = edge
-        return 1 if edge >= 0 and is_present(world, edge) else 0
-    if len(runs(world)) == 0:
+        return 1 if edge >= 0 and is_present(world.graph, edge) else 0
+    if len(world.graph.runs) == 0:
         return -1
     if op == SET_EDGE:
-        return _others(world, find_run(world, np.int64(subject), 2 * np.int64(predicate)), object, changes)
+        return _others(world, find_run(world.graph, np.int64(subject), 2 * np.int64(predicate)), object, changes)
     return _touching(world, subject, changes)
 
 
 @kernel()
-def _remove(world: Any, progress: Any, changes: Any) -> Any:
-    while progress[P_CHANGE] < progress[P_CHANGES]:
-        reason = _follow(world, progress, np.int64(changes[progress[P_CHANGE]]), -1)
-        if reason != DONE:
-            return reason
-        progress[P_CHANGE] += 1
-    return DONE
-
-
-@kernel()
-def _add(world: Any, progress: Any) -> Any:
+def _add(world: NetworkArrays, progress: Progress) -> Any:
     """Adds the edge of an update, or renews it."""
-    row = progress[P_UPDATE]
-    if batch_op(world)[row] != ADD_EDGE and batch_op(world)[row] != SET_EDGE:
+    row = progress.update
+    if world.batch_op[row] != ADD_EDGE and world.batch_op[row] != SET_EDGE:
         return DONE
-    if progress[P_EDGE] < 0:
-        subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-        edge = find_edge(world, subject, predicate, object)
-        known = Stamp(batch_weight(world)[row], batch_at(world)[row], batch_seq(world)[row], clocks(world)[ACCEPTED])
-        if edge >= 0 and is_present(world, edge):
+    if progress.edge < 0:
+        subject, predicate, object = world.batch_subject[row], world.batch_predicate[row], world.batch_object[row]
+        edge = find_edge(world.graph, subject, predicate, object)
+        known = Stamp(world.batch_weight[row], world.batch_at[row], world.batch_seq[row], world.graph.accepted)
+        if edge >= 0 and is_present(world.graph, edge):
             if not has_journal_room(world):
-                return NEED_JOURNAL
-            if keeps_journal(world):
-                write_down_weight(world, row, report_state(world)[PHASE], edge, known.weight)
-            renew(world, edge, known)
+                return NEED_ROOM
+            if world.keeps_journal:
+                write_down_weight(world, row, world.phase, edge, known.weight)
+            renew(world.graph, edge, known)
             return DONE
-        progress[P_EDGE] = put(world, subject, predicate, object)
-        stamp_new(world, progress[P_EDGE], known)
-    reason = _follow(world, progress, progress[P_EDGE], 1)
+        progress.edge = put(world.graph, subject, predicate, object)
+        stamp_new(world.graph, progress.edge, known)
+    reason = _follow(world, progress, progress.edge, 1)
     if reason == DONE:
-        progress[P_EDGE] = -1
+        progress.edge = -1
     return reason
 
 
 @kernel()
-def _update(world: Any, progress: Any, changes: Any) -> Any:
+def _update(world: NetworkArrays, progress: Progress) -> Any:
     """One update, from wherever it stands to its end; or the reason why it cannot go on."""
-    row, state = progress[P_UPDATE], report_state(world)
-    if progress[P_STAGE] == _BEGIN:
-        if not has_room(world):
+    row = progress.update
+    if progress.stage == _BEGIN:
+        if not has_room(world.graph):
             return NEED_GRAPH
-        tick(world, batch_at(world)[row])
-        state[UPDATE], state[PHASE] = row, 0
-        progress[P_STAGE] = _EXPIRE
-    if progress[P_STAGE] == _EXPIRE:
+        tick(world.graph, world.batch_at[row])
+        world.update, world.phase = row, 0
+        progress.stage = _EXPIRE
+    if progress.stage == _EXPIRE:
         reason = _expire(world, progress)
         if reason != DONE:
             return reason
-        progress[P_STAGE] = _EXPAND
-    if progress[P_STAGE] == _EXPAND:
-        count = _expand(world, row, changes)
+        progress.stage = _EXPAND
+    if progress.stage == _EXPAND:
+        count = _expand(world, row)
         if count < 0:
             return NEED_ADJACENCY
-        if count > len(changes):
-            state[NEEDED] = count
-            return NEED_CHANGES
-        progress[P_CHANGES], progress[P_CHANGE], progress[P_STAGE] = count, 0, _REMOVE
-    if progress[P_STAGE] == _REMOVE:
-        reason = _remove(world, progress, changes)
-        if reason != DONE:
-            return reason
-        progress[P_STAGE] = _ADD
-    if progress[P_STAGE] == _ADD:
+        if count > len(world.changes):
+            world.changes_wanted = count
+            return NEED_ROOM
+        progress.changes, progress.change, progress.stage = count, 0, _REMOVE
+    if progress.stage == _REMOVE:
+        while progress.change < progress.changes:
+            reason = _follow(world, progress, np.int64(world.changes[progress.change]), -1)
+            if reason != DONE:
+                return reason
+            progress.change += 1
+        progress.stage = _ADD
+    if progress.stage == _ADD:
         reason = _add(world, progress)
         if reason != DONE:
             return reason
-        progress[P_STAGE] = _END
+        progress.stage = _END
     if not _flush(world, 1):
-        return NEED_REPORTS
-    progress[P_STAGE] = _BEGIN
+        return NEED_EVENTS
+    progress.stage = _BEGIN
     return DONE
 
 
 @kernel()
-def _alter(world: Any, progress: Any) -> Any:
+def _alter(world: NetworkArrays, progress: Progress) -> Any:
     """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
-    sign = progress[P_SIGN]
-    if progress[P_EDGE] < 0:
+    sign = progress.sign
+    if progress.edge < 0:
         subject, predicate, object = (
-            np.int32(progress[P_SUBJECT]),
-            np.int32(progress[P_PREDICATE]),
-            np.int32(progress[P_OBJECT]),
+            np.int32(progress.subject),
+            np.int32(progress.predicate),
+            np.int32(progress.object),
         )
-        edge = find_edge(world, subject, predicate, object)
-        if (edge >= 0 and is_present(world, edge)) == (sign > 0):
+        edge = find_edge(world.graph, subject, predicate, object)
+        if (edge >= 0 and is_present(world.graph, edge)) == (sign > 0):
             return DONE
-        if not has_room(world):
+        if not has_room(world.graph):
             return NEED_GRAPH
         if sign > 0:
-            edge = put(world, subject, predicate, object)
-        progress[P_EDGE] = edge
-    reason = react(world, progress, progress[P_EDGE], sign)
+            edge = put(world.graph, subject, predicate, object)
+        progress.edge = edge
+    reason = react(world, progress, progress.edge, sign)
     if reason == DONE:
-        progress[P_REACTION] = _FIRST
+        progress.reaction = _FIRST
     return reason
 
 
-@kernel((WORLD,))
-def run(world: Any) -> Any:
-    """Applies updates from where the run stands; DONE after the last one, else what is lacking.
+@kernel((ADDRESS, int64))
+def run(address: int, begins: Any) -> Any:
+    """Applies updates, from the first if it `begins`, else from where it stands; DONE after the last one, else what is
+    lacking.
 
     After an update that leaves much to report, or in which a join was given up, it pauses.
 
     A run that stands before the first update only changes the derived edge that it names.
     """
-    rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
-    if progress[P_UPDATE] < 0:
+    world = world_at(address)
+    progress, graph, count = world.progress, world.graph, len(world.batch_op)
+    subjects, predicates, objects = world.batch_subject, world.batch_predicate, world.batch_object
+    if begins:
+        _begin_run(world, progress)
+    if progress.update < 0:
         return _alter(world, progress)
-    while progress[P_UPDATE] < rows:
-        ahead = progress[P_UPDATE] + _AHEAD
-        if ahead < rows:
-            prefetch_first(world, ahead)
-            prefetch_second(world, ahead - _AHEAD // 2)
-        reason = _update(world, progress, changes)
+    while progress.update < count:
+        far, near = progress.update + _AHEAD, progress.update + _AHEAD // 2
+        if far < count:
+            prefetch_first(graph, subjects[far], predicates[far], objects[far])
+            prefetch_second(graph, subjects[near], predicates[near], objects[near])
+        reason = _update(world, progress)
         if reason != DONE:
             return reason
-        progress[P_UPDATE] += 1
-        if report_state(world)[EVENTS] >= report_state(world)[MOST_EVENTS] or report_state(world)[GIVEN_UP]:
+        progress.update += 1
+        if world.event_count >= world.most_events or world.given_up:
             return PAUSED
     return DONE
+
+
+@kernel()
+def _begin_run(world: NetworkArrays, progress: Progress) -> None:
+    """A run stands at the beginning of a batch."""
+    progress.update = progress.stage = progress.reaction = progress.head = 0
+    progress.edge, progress.site = -1, -2
+    world.candidates = 0
 
 
 # --- a batch without variables -----------------------------------------------------------------------------------
@@ -2077,91 +1786,75 @@ _QUICK_AHEAD = 16  # updates for which memory is asked for ahead
 
 
 @kernel(inline=True)
-def _lacks_room(graph: Any) -> Any:
-    counters = graph.counters
-    return (counters[FREE_EDGE] == 0 and counters[EDGES] >= len(graph.edges)) or (counters[TAKEN] + 1) * PARTS > len(
-        graph.slots
-    ) * FULL
-
-
-@kernel()
-def _quick_flush(world: Any, row: Any) -> Any:
-    """Tells what an update changed; False if there is no room for it."""
-    state = report_state(world)
-    if flush(world, row, np.int64(1)):
-        return True
-    state[NEEDED] = state[TOUCHED]
-    return False
-
-
-@kernel(inline=True)
-def _quick_add(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _quick_add(world: NetworkArrays, graph: GraphArrays, row: Any, subject: Any, predicate: Any, object: Any) -> None:
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
     edge = (graph.slots[place] & EDGE_NUMBER) - 1
     if edge < 0:
-        edge = graph.counters[FREE_EDGE] - 1
+        edge = graph.free_edge - 1
         if edge >= 0:
-            graph.counters[FREE_EDGE] = graph.edges[edge, SUBJECT]
+            graph.free_edge = graph.edges[edge, SUBJECT]
         else:
-            edge = graph.counters[EDGES]
-            graph.counters[EDGES] = edge + 1
+            edge = graph.numbered
+            graph.numbered = edge + 1
         graph.slots[place] = (tag << 32) | (edge + 1)
-        graph.counters[TAKEN] += 1
+        graph.taken += 1
         graph.edges[edge, SUBJECT], graph.edges[edge, PREDICATE] = subject, predicate
         graph.edges[edge, OBJECT], graph.edges[edge, LINK] = object, PRESENT
-        graph.counters[LIVE] += 1
+        graph.live += 1
     elif not graph.edges[edge, LINK] & PRESENT:
         graph.edges[edge, LINK] |= PRESENT
-        graph.counters[LIVE] += 1
+        graph.live += 1
         touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(-1))
     else:
         return
-    if keeps_journal(world):
+    if world.keeps_journal:
         write_down(world, row, 1, CAME, edge)
 
 
 @kernel(inline=True)
-def _quick_remove(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _quick_remove(
+    world: NetworkArrays, graph: GraphArrays, row: Any, subject: Any, predicate: Any, object: Any
+) -> None:
     place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
     edge = (graph.slots[place] & EDGE_NUMBER) - 1
     if edge >= 0 and graph.edges[edge, LINK] & PRESENT:
         touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(1))
-        if keeps_journal(world):
+        if world.keeps_journal:
             write_down(world, row, 1, WENT, edge)
-        graph_kernels.drop(graph, edge)
+        drop(graph, edge)
 
 
-@kernel((WORLD,))
-def run_quick(world: Any) -> Any:
-    """Applies updates from where the run stands; NEED_ADJACENCY at one that asks for more than an edge."""
-    graph, progress, state = graph_of(world), run_progress(world), report_state(world)
-    ops, subjects, predicates = batch_op(world), batch_subject(world), batch_predicate(world)
-    objects, times, clock = batch_object(world), batch_at(world), clocks(world)
-    for row in range(progress[P_UPDATE], len(ops)):
-        progress[P_UPDATE] = row
-        ahead = row + _QUICK_AHEAD
-        if ahead < len(ops):
-            prefetch_edge(graph, subjects[ahead], predicates[ahead], objects[ahead])
-            ahead -= _QUICK_AHEAD // 2
-            prefetch_row(graph, subjects[ahead], predicates[ahead], objects[ahead])
-        if progress[P_STAGE] == 0:
-            if _lacks_room(graph):
+@kernel((ADDRESS, int64))
+def run_quick(address: int, begins: Any) -> Any:
+    """Applies updates as `run` does; NEED_ADJACENCY at one that asks for more than an edge."""
+    world = world_at(address)
+    graph, progress, ops = world.graph, world.progress, world.batch_op
+    subjects, predicates, objects = world.batch_subject, world.batch_predicate, world.batch_object
+    if begins:
+        _begin_run(world, progress)
+    for row in range(progress.update, len(ops)):
+        progress.update = row
+        far, near = row + _QUICK_AHEAD, row + _QUICK_AHEAD // 2
+        if far < len(ops):
+            prefetch_edge(graph, subjects[far], predicates[far], objects[far])
+            prefetch_row(graph, subjects[near], predicates[near], objects[near])
+        if progress.stage == 0:
+            if not has_room(graph):
                 return NEED_GRAPH
             if ops[row] > REMOVE_EDGE:
                 return NEED_ADJACENCY
             if not has_journal_room(world):
-                return NEED_JOURNAL
-            clock[ACCEPTED] += 1
-            clock[CLOCK] = max(clock[CLOCK], times[row])
+                return NEED_ROOM
+            tick(graph, world.batch_at[row])
             if ops[row] == ADD_EDGE:
                 _quick_add(world, graph, row, subjects[row], predicates[row], objects[row])
             else:
                 _quick_remove(world, graph, row, subjects[row], predicates[row], objects[row])
-        if state[TOUCHED]:
-            progress[P_STAGE] = 1
-            if not _quick_flush(world, row):
-                return NEED_REPORTS
-            progress[P_STAGE] = 0
-    progress[P_UPDATE] = len(ops)
+        if world.touched_count:
+            progress.stage = 1
+            if not flush(world, row, np.int64(1)):
+                return NEED_EVENTS
+            progress.stage = 0
+    progress.update = len(ops)
     return DONE

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_watching
+from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_queries
 from benchmarks.check import Row, run
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_local import PlainSets, paper_log, paper_stream
@@ -25,7 +25,7 @@ FEW = metric_betweenness.Size(exact=60, sampled=120, links=3, cap=12, exact_upda
 ROWS = TABLES["metrics"]
 MEASURES = {
     measure
-    for module in (metric_local, metric_paths, metric_density, metric_betweenness, metric_watching)
+    for module in (metric_local, metric_paths, metric_density, metric_betweenness, metric_queries)
     for name, measure in vars(module).items()
     if name.startswith("measure_")
 }
@@ -73,7 +73,10 @@ def test_sizes_are_those_of_the_issue() -> None:
     assert [size.instances for size in large] == [100, 100, 1_000]
     trees = metric_paths.TREES
     assert (trees.vertices, trees.instances, metric_paths.TERMINALS) == (20_000, 100, 4)
-    assert (metric_watching.EXACT.vertices, metric_watching.SAMPLED.vertices) == (4_000, 10_000)
+    assert (metric_queries.EXACT.vertices, metric_queries.SAMPLED.vertices) == (4_000, 10_000)
+    full = metric_betweenness.Size()
+    assert (full.exact, full.sampled, full.links, full.cap) == (4_000, 10_000, 5, 500)
+    assert (metric_betweenness.EPSILON, metric_betweenness.DELTA) == (0.05, 0.1)
 
 
 # --- streams ----------------------------------------------------------------------------------------------------
@@ -145,3 +148,17 @@ def test_what_is_told_twice_is_no_measurement() -> None:
     stage._true.clear()
     with pytest.raises(WrongAnswer, match="told to be - twice"):
         stage.publish(stream(3, SMALL))
+
+
+@pytest.mark.parametrize("limit", [0, 100])
+def test_a_wrong_betweenness_is_no_measurement(limit: int) -> None:
+    given = metric_betweenness.stream(4, 60, 30, FEW)
+    assert (given.changes[:, 0] == WENT).sum() == 10
+    assert metric_betweenness.after(given).number_of_edges() == len(given.edges) + 10
+    assert np.bincount(given.edges.ravel()).max() <= FEW.cap
+    measure = metric_betweenness.begun(given.edges, limit)
+    measure._sums.values[:] = 0.9
+    with pytest.raises(WrongAnswer, match="off by"):
+        metric_betweenness._check(measure, given, 0.05)
+    with pytest.raises(WrongAnswer, match="not sampled"):
+        metric_betweenness.measure_sampled(3, FEW._replace(exact=500))

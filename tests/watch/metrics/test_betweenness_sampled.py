@@ -8,16 +8,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from heliograph.watch.metrics.betweenness import Betweenness, samples_needed
 from heliograph.watch.metrics.thresholds import CAME, WENT
+from tests.watch.metrics.streams import Edge
+from tests.watch.metrics.streams import as_log as log_of
 from tests.watch.metrics.test_betweenness import (
-    Edge,
     Step,
     as_steps,
-    edges_of_few,
-    log_of,
     oracle,
     present,
     random_steps,
@@ -93,29 +91,6 @@ def test_what_a_search_cannot_leave_may_be_too_large_to_be_stored() -> None:
         measure.follow(log_of([step]))
         edges ^= present([step])
         check_drawn(measure, edges, **options)
-
-
-def shortest(graph: nx.DiGraph, source: int, target: int) -> set[tuple[int, ...]]:
-    """All shortest paths."""
-    if source not in graph or target not in graph or not nx.has_path(graph, source, target):
-        return set()
-    return {tuple(path) for path in nx.all_shortest_paths(graph, source, target)}
-
-
-@given(st.sets(edges_of_few, min_size=2, max_size=24), st.sets(edges_of_few, max_size=5))
-def test_the_law_of_the_gates(before: set[Edge], changed: set[Edge]) -> None:
-    """Where no changed arc passes the test, in the union of both graphs, all shortest paths are as they were."""
-    after, union = (nx.DiGraph((s, o) for s, _, o in edges) for edges in (before ^ changed, before | changed))
-    graph = nx.DiGraph((s, o) for s, _, o in before)
-    lengths = dict(nx.all_pairs_shortest_path_length(union))
-    arcs = [(s, o) for s, o in union.edges if graph.has_edge(s, o) != after.has_edge(s, o)]
-    for source in graph:
-        for target in graph:
-            paths = shortest(graph, source, target)
-            length = len(next(iter(paths))) - 1 if paths else 99
-            ways = (lengths[source].get(u, 99) + 1 + lengths[v].get(target, 99) for u, v in arcs)
-            if all(way > length for way in ways) and source in after and target in after:
-                assert shortest(after, source, target) == paths
 
 
 def test_only_what_an_arc_can_affect_is_drawn_again() -> None:

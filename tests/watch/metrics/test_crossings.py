@@ -16,7 +16,7 @@ from heliograph.sparql.evaluate import METRIC_TOLERANCE
 from heliograph.watch.metrics import meter as vertices
 from heliograph.watch.metrics import queries as judging
 from heliograph.watch.metrics.calls import MetricComparison
-from heliograph.watch.metrics.meter import VertexEnds, Vertices
+from heliograph.watch.metrics.meter import VertexChanges, Vertices
 from heliograph.watch.metrics.thresholds import Listeners
 
 QUERIES = {
@@ -86,7 +86,7 @@ def test_few_ends_are_counted_as_many_are(monkeypatch: pytest.MonkeyPatch) -> No
             comes = not came[vertex] or r.random() < 0.4
             came[vertex] += 1 if comes else -1
             rows.append((step, vertex, comes))
-        ends = VertexEnds(*map(np.array, zip(*rows, strict=True)))
+        ends = VertexChanges(*map(np.array, zip(*rows, strict=True)))
         found = few.follow(ends)
         with monkeypatch.context() as patch:
             patch.setattr(vertices, "_FEW", 0)

@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.distance import Distance
+from heliograph.terms import Term, literal, plain_name
+from heliograph.watch.metrics.distance import Distance, Steiner, SteinerPoint
+from heliograph.watch.metrics.naive import naive_evidence, naive_value
 from heliograph.watch.metrics.thresholds import CAME, WENT, Measure, Points
-from tests.watch.metrics.test_distance_scenes import (
+from tests.watch.metrics.distance_scenes import (
     CUTS,
+    Edge,
     Edges,
     Row,
     apply_rows,
     by_step,
-    check_path,
     decimal_steps,
     log_of,
     nx_distance,
@@ -29,6 +31,8 @@ from tests.watch.metrics.test_distance_scenes import (
     vertices,
 )
 
+NAMES = [plain_name(name) for name in "fbhdacgei"]  # so that the order of terms is not that of their numbers
+WAYS = [(undirected, weighted) for undirected in (False, True) for weighted in (False, True)]
 kinds = st.fixed_dictionaries({"undirected": st.booleans(), "weighted": st.booleans()})
 asked = st.lists(st.tuples(vertices, vertices, st.sampled_from(CUTS)), min_size=1, max_size=6)
 Asked = Sequence[tuple[int, int, Points]]
@@ -66,25 +70,6 @@ def test_values_and_sayings_are_those_of_networkx(kind: dict[str, bool], asked: 
             told[ends] = now
 
 
-@settings(max_examples=80, deadline=None)
-@given(kinds, asked, steps)
-def test_values_and_witnesses_at_every_step(kind: dict[str, bool], asked: Asked, scene: Any) -> None:
-    measure, instances = watching(kind, asked)
-    edges: Edges = {}
-    for rows in by_step(rows_of(scene, weighted=kind["weighted"])):
-        measure.follow(log_of(rows))
-        apply_rows(edges, rows)
-        for instance, (a, b) in instances.items():
-            true = nx_distance(edges, a, b, **kind)
-            assert measure.value(instance) == true
-            shown = measure.evidence(instance, true)
-            assert ("edges" in shown) == (true < math.inf)
-            if true < math.inf:
-                weights = edges if kind["weighted"] else dict.fromkeys(edges, 1.0)
-                length = check_path(shown["edges"], a, b, weights, undirected=kind["undirected"])
-                assert length == true
-
-
 @settings(max_examples=60, deadline=None)
 @given(kinds, asked, steps, st.lists(st.integers(0, 40), max_size=5))
 def test_batches_do_not_matter(kind: dict[str, bool], asked: Asked, scene: Any, borders: list[int]) -> None:
@@ -95,25 +80,6 @@ def test_batches_do_not_matter(kind: dict[str, bool], asked: Asked, scene: Any, 
     pieces = [[row for row in rows if low < row[0] <= high] for low, high in pairwise(limits)]
     assert sayings(whole, rows) == [saying for piece in pieces for saying in sayings(parts, piece)]
     assert [whole.value(instance) for instance in instances] == [parts.value(instance) for instance in instances]
-
-
-@settings(max_examples=60, deadline=None)
-@given(kinds, asked, decimal_steps, st.randoms(use_true_random=False))
-def test_history_does_not_matter(kind: dict[str, bool], asked: Asked, scene: Any, random: Any) -> None:
-    """The value and the path that is shown are those of the graph, whatever came before."""
-    rows = rows_of(scene, weighted=kind["weighted"])
-    measure, instances = watching(kind, asked)
-    measure.follow(log_of(rows))
-    edges: Edges = {}
-    apply_rows(edges, rows)
-    left: list[Row] = [(0, CAME, *edge, weight) for edge, weight in edges.items()]
-    random.shuffle(left)
-    fresh = Distance(undirected=kind["undirected"], weighted=kind["weighted"])
-    fresh.restore(log_of(left), fresh.saved())
-    for instance, ends in instances.items():
-        other = fresh.watch(ends, (2.5,))
-        assert fresh.value(other) == measure.value(instance)
-        assert fresh.evidence(other, 0.0) == measure.evidence(instance, 0.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -178,3 +144,79 @@ def test_sums_do_not_depend_on_their_order() -> None:
 def test_not_every_pair_can_be_watched(call: str) -> None:
     with pytest.raises(NotImplementedError, match="pair by pair"):
         getattr(Distance(), call)(None)
+
+
+# --- twins in plain Python, evidence included -------------------------------------------------------------------
+
+
+def rank(id: int) -> str:
+    return NAMES[id].value
+
+
+def graph_of(edges: Edges) -> dict[tuple[Term, Term, Term], float | None]:
+    return {
+        (NAMES[s], NAMES[p], NAMES[o]): None if math.isnan(weight) else weight for (s, p, o), weight in edges.items()
+    }
+
+
+def edges_of(shown: Any) -> list[Edge]:
+    numbers = {name: number for number, name in enumerate(NAMES)}
+    return [(numbers[s], numbers[p], numbers[o]) for s, p, o in shown.get("edges", ())]
+
+
+def words(undirected: bool, weighted: bool) -> list[Term]:
+    return [literal("undirected")] * undirected + [literal("weight")] * weighted
+
+
+def check_twin(measure: Measure, instance: int, name: str, arguments: list[Term], edges: Edges) -> None:
+    """That a measure and its twin say and show the same."""
+    value = measure.value(instance)
+    assert value == naive_value(name, arguments, graph_of(edges))
+    shown = list(measure.evidence(instance, value).get("edges", ()))
+    assert shown == edges_of(naive_evidence(name, arguments, graph_of(edges)))
+
+
+def check_twins(scene: Any, chosen: list[int]) -> None:
+    """Distances and trees between some vertices, after every step."""
+    a, b, c, x = chosen[:4]
+    trees, points = Steiner(rank), SteinerPoint(rank)
+    distances = [Distance(undirected=each[0], weighted=each[1], order=rank) for each in WAYS]
+    tree, point = trees.watch((a, b, c), (2.5,)), points.watch((x, a, b, c), None)
+    pairs = [distance.watch((a, b), (1.5,)) for distance in distances]
+    edges, ends = Edges(), [NAMES[each] for each in (a, b, c)]
+    for rows in by_step(rows_of(scene, weighted=True)):
+        for measure in (trees, points, *distances):
+            measure.follow(log_of(rows))
+        apply_rows(edges, rows)
+        check_twin(trees, tree, "steiner", ends, edges)
+        check_twin(points, point, "steinerPoint", [NAMES[x], *ends], edges)
+        for way, distance, pair in zip(WAYS, distances, pairs, strict=True):
+            check_twin(distance, pair, "distance", [*ends[:2], *words(*way)], edges)
+    for way in WAYS:  # whatever came before
+        restored = Distance(undirected=way[0], weighted=way[1], order=rank)
+        restored.restore(log_of([(0, CAME, *edge, weight) for edge, weight in edges.items()][::-1]), restored.saved())
+        check_twin(restored, restored.watch((a, b), (2.5,)), "distance", [*ends[:2], *words(*way)], edges)
+
+
+@settings(max_examples=12, deadline=None)
+@given(decimal_steps, st.permutations(range(9)))
+def test_twins_agree_after_every_step(scene: Any, chosen: list[int]) -> None:
+    check_twins(scene, chosen)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None)
+@given(decimal_steps, st.permutations(range(9)))
+def test_twins_agree_in_many_streams(scene: Any, chosen: list[int]) -> None:
+    check_twins(scene, chosen)
+
+
+@settings(max_examples=40, deadline=None)
+@given(decimal_steps, st.sampled_from([None, (0.35,), (1.5, 3.5), (math.inf,)]))
+def test_a_tree_of_two_terminals_is_a_distance(scene: Any, points: tuple[float, ...] | None) -> None:
+    distance, tree = Distance(undirected=True, weighted=True), Steiner()
+    assert distance.watch((2, 7), points) == tree.watch((7, 2), points)
+    rows = rows_of(scene, weighted=True)
+    said, told = distance.follow(log_of(rows)), tree.follow(log_of(rows))
+    assert [column.tolist() for column in said] == [column.tolist() for column in told]
+    assert distance.value(0) == tree.value(0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.watch.metrics.distance import Distance, Steiner, SteinerPoint
 from heliograph.watch.metrics.thresholds import CAME, WENT
-from tests.watch.metrics.test_distance_scenes import Row, log_of, rows_of, steps
+from tests.watch.metrics.distance_scenes import Row, log_of, rows_of, steps
 
 CHAIN = 60
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -15,10 +14,9 @@ from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DOUBLE
-from heliograph.watch import indexed as enrolment
 from heliograph.watch.metrics.calls import call_of, metric_filters
 from heliograph.watch.metrics.naive import naive_value
-from tests.watch.metrics.oracle import Recomputed, metric_value
+from tests.watch.metrics.oracle import metric_value
 from tests.watch.metrics.questions import CHOSEN, EXACT, query, updates
 
 _CLASSES = (RDF_TYPE, RDFS_SUBCLASS_OF)
@@ -103,12 +101,6 @@ def check(r: Random, count: int, functions: tuple[str, ...] = (*EXACT, *CHOSEN))
     assert list(at_once.publish(rows)) == lines
 
 
-def check_recomputed(r: Random, count: int) -> None:
-    """The same with measures that work everything out anew: what is left is how filters use them."""
-    with mock.patch.object(enrolment, "make_measure", Recomputed):
-        check(r, count, EXACT)
-
-
 def check_told(told: Any, id: str, asked: Query, before: set[Any], after: set[Any]) -> None:
     lines = [note for note in told if note.subscription_id == id]
     if asked.having is not None:
@@ -131,20 +123,8 @@ def test_what_is_told_is_what_changes() -> None:
         check(Random(seed), 12)
 
 
-def test_measures_may_be_any() -> None:
-    for seed in range(10):
-        check_recomputed(Random(seed), 12)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(20, 620, 50))
 def test_many_streams(first: int) -> None:
     for seed in range(first, first + 50):
         check(Random(seed), 25)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("first", range(10, 310, 50))
-def test_many_streams_over_any_measures(first: int) -> None:
-    for seed in range(first, first + 50):
-        check_recomputed(Random(seed), 25)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from heliograph.watch.metrics.simple_graph import BACKWARD, FORWARD, LENGTH, START, A, B, NeighbourLists, SimpleGraph
 from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
-from tests.watch.metrics.test_simple_graph_streams import Edge, as_log, at_ends, toggled
+from tests.watch.metrics.streams import Edge, as_log, at_ends, toggled
 
 few_edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 6)), max_size=80)
 

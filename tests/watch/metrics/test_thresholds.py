@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from bisect import bisect_right
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,12 +100,3 @@ def test_whoever_does_not_watch_cannot_go() -> None:
     with pytest.raises(KeyError, match="4"):
         cutting.unwatch(4, None)
     assert cutting.points(3) == [1.0]
-
-
-@given(st.none() | st.lists(st.sampled_from([0.0, 1.0, 2.0]), max_size=3), st.lists(st.integers(-1, 3), max_size=8))
-def test_passing_values(points: Points, drawn: list[int]) -> None:
-    cutting, values = Thresholds(), [0.0, *map(float, drawn)]
-    cutting.watch(0, points)
-    sides = values if points is None else [bisect_right(sorted(points), value) for value in values]
-    expected = [one != other for one, other in itertools.pairwise(sides)]
-    assert cutting.passing(0, 0.0, np.array(values[1:])).tolist() == expected

@@ -237,6 +237,11 @@ def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], lis
     return asking, others
 
 
+def asked_metrics(query: Query) -> tuple[Metric, ...]:
+    """The functions that a query asks, each once."""
+    return tuple(dict.fromkeys(metric for metric in query.metrics if metric.name != "via"))
+
+
 def ranging(query: Query) -> frozenset[Variable]:
     """The variables that neither a triple nor VALUES binds."""
     bound = Query(patterns=query.patterns, values=query.values).variables

@@ -170,19 +170,11 @@ def _precedes(cores: Cores, one: Any, other: Any) -> Any:
 
 
 @kernel()
-def _put_first(cores: Cores, vertex: Any) -> None:
-    """Before all others of its core number."""
-    following = cores.ends[cores.core[vertex], FIRST]
-    cores.label[vertex] = cores.label[following - 1] - GAP if following else 0
-    _join(cores, vertex, 0, following)
-
-
-@kernel()
 def _put_last(cores: Cores, vertex: Any) -> None:
     """Behind all others of its core number."""
-    preceding = cores.ends[cores.core[vertex], LAST]
+    preceding, nobody = np.int64(cores.ends[cores.core[vertex], LAST]), np.int64(0)
     cores.label[vertex] = cores.label[preceding - 1] + GAP if preceding else 0
-    _join(cores, vertex, preceding, 0)
+    _join(cores, vertex, preceding, nobody)
 
 
 @kernel()
@@ -192,25 +184,19 @@ def _put_behind(cores: Cores, place: Any, vertex: Any) -> None:
     if following == 0:
         _put_last(cores, vertex)
         return
-    if cores.label[following - 1] - cores.label[place] < 2:
-        _spread(cores, place)
+    if cores.label[following - 1] - cores.label[place] < 2:  # the labels that follow are spread
+        behind, end = np.int64(1), following
+        while end and cores.label[end - 1] - cores.label[place] <= behind * behind:
+            behind += 1
+            end = np.int64(cores.links[end - 1, FOLLOWING])
+        step = (cores.label[end - 1] - cores.label[place]) // behind if end else np.int64(GAP)
+        label, other = cores.label[place], following
+        while other != end:
+            label += step
+            cores.label[other - 1] = label
+            other = np.int64(cores.links[other - 1, FOLLOWING])
     cores.label[vertex] = (cores.label[place] + cores.label[following - 1]) >> 1
     _join(cores, vertex, place + 1, following)
-
-
-@kernel()
-def _spread(cores: Cores, place: Any) -> None:
-    """Spreads the labels that follow a vertex."""
-    behind, end = np.int64(1), np.int64(cores.links[place, FOLLOWING])
-    while end and cores.label[end - 1] - cores.label[place] <= behind * behind:
-        behind += 1
-        end = np.int64(cores.links[end - 1, FOLLOWING])
-    step = (cores.label[end - 1] - cores.label[place]) // behind if end else np.int64(GAP)
-    label, vertex = cores.label[place], np.int64(cores.links[place, FOLLOWING])
-    while vertex != end:
-        label += step
-        cores.label[vertex - 1] = label
-        vertex = np.int64(cores.links[vertex - 1, FOLLOWING])
 
 
 @kernel(inline=True)
@@ -306,14 +292,10 @@ def _join_pair(graph: SimpleGraph, cores: Cores, one: Any, other: Any) -> None:
     cores.level[one] += 1
     if cores.core[other] == core:
         cores.level[other] += 1
-    if cores.later[one] > core:
-        _raise_from(graph, cores, one, core)
-
-
-@kernel()
-def _raise_from(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
+    if cores.later[one] <= core:
+        return
     cores.risen = 0
-    _push_in_order(cores, vertex)
+    _push_in_order(cores, one)
     while cores.queued:
         vertex = _pop_in_order(cores)
         cores.state[vertex] = ASIDE
@@ -349,7 +331,14 @@ def _keep_back(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None
     at = np.int64(0)
     while at < evicted:
         loser = np.int64(cores.evicted[at])
-        evicted = _leave_candidates(graph, cores, loser, core, evicted)
+        cores.state[loser] = ASIDE
+        evicted = _disappoint(graph, cores, loser, core, evicted)
+        start, end = neighbours(graph, loser)
+        for place in range(start, end):  # nothing counts on it any more
+            other = graph.undirected.pool[place]
+            if cores.waiting[other] > 0 and cores.core[other] == core and cores.label[loser] < cores.label[other]:
+                cores.waiting[other] -= 1
+                evicted = _evict(cores, other, core, evicted)
         _take_out(cores, loser)
         _put_behind(cores, vertex, loser)
         cores.later[loser] += cores.waiting[loser]
@@ -381,20 +370,6 @@ def _evict(cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
 
 
 @kernel()
-def _leave_candidates(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
-    """One that is evicted: nobody counts on it any more."""
-    cores.state[vertex] = ASIDE
-    evicted = _disappoint(graph, cores, vertex, core, evicted)
-    start, end = neighbours(graph, vertex)
-    for place in range(start, end):
-        other = graph.undirected.pool[place]
-        if cores.waiting[other] > 0 and cores.core[other] == core and cores.label[vertex] < cores.label[other]:
-            cores.waiting[other] -= 1
-            evicted = _evict(cores, other, core, evicted)
-    return evicted
-
-
-@kernel()
 def _rise(graph: SimpleGraph, cores: Cores, core: Any) -> None:
     """The candidates that are left have a core number more; they come before all others of it, in their order."""
     for at in range(cores.risen - 1, -1, -1):
@@ -402,7 +377,9 @@ def _rise(graph: SimpleGraph, cores: Cores, core: Any) -> None:
         if cores.state[vertex] == CANDIDATE:
             _take_out(cores, vertex)
             cores.core[vertex] = core + 1
-            _put_first(cores, vertex)
+            preceding, following = np.int64(0), np.int64(cores.ends[core + 1, FIRST])
+            cores.label[vertex] = cores.label[following - 1] - GAP if following else 0
+            _join(cores, vertex, preceding, following)
             cores.waiting[vertex] = 0
             _note_move(cores, vertex, core, core + 1)
     for at in range(cores.risen):
@@ -455,22 +432,6 @@ def _part_pair(graph: SimpleGraph, cores: Cores, one: Any, other: Any) -> None:
     _lose(cores, one, core)
     if cores.core[other] == core:
         _lose(cores, other, core)
-    if cores.queued:
-        _sink(graph, cores, core)
-
-
-@kernel(inline=True)
-def _lose(cores: Cores, vertex: Any, core: Any) -> None:
-    """A vertex has one neighbour less of no smaller core number; with too few it waits to sink."""
-    cores.level[vertex] -= 1
-    if cores.level[vertex] < core and cores.state[vertex] == ASIDE:
-        cores.state[vertex] = CANDIDATE
-        cores.queue[cores.queued] = vertex
-        cores.queued += 1
-
-
-@kernel()
-def _sink(graph: SimpleGraph, cores: Cores, core: Any) -> None:
     at = 0
     while at < cores.queued:
         start, end = neighbours(graph, cores.queue[at])
@@ -485,6 +446,16 @@ def _sink(graph: SimpleGraph, cores: Cores, core: Any) -> None:
     for at in range(cores.queued):
         cores.state[cores.queue[at]] = ASIDE
     cores.queued = 0
+
+
+@kernel(inline=True)
+def _lose(cores: Cores, vertex: Any, core: Any) -> None:
+    """A vertex has one neighbour less of no smaller core number; with too few it waits to sink."""
+    cores.level[vertex] -= 1
+    if cores.level[vertex] < core and cores.state[vertex] == ASIDE:
+        cores.state[vertex] = CANDIDATE
+        cores.queue[cores.queued] = vertex
+        cores.queued += 1
 
 
 @kernel()
@@ -666,7 +637,7 @@ def _report_step(graph: SimpleGraph, cores: Cores, step: Any, asked: ThresholdLi
     _sum_up(cores)
     _bound(cores)
     for at in range(cores.moves):
-        if not _look(graph, cores, cores.moved[at], step, asked, report):
+        if not _look(graph, cores, np.int64(cores.moved[at]), step, asked, report):
             return False
     opened = _open_gates(cores)
     if asked.everyone != SILENT:
@@ -750,7 +721,7 @@ def _follow(graph: SimpleGraph, cores: Cores, log: Log, asked: ThresholdLists, r
             if not has_room(graph) or cores.levels_wanted > len(cores.ends):
                 return False
             row = report.row
-            one, other = log.subject[row], log.object[row]
+            one, other = np.int64(log.subject[row]), np.int64(log.object[row])
             if log.change[row] == CAME:
                 if add_edge(graph, one, other) & NEW_PAIR:
                     _join_pair(graph, cores, one, other)

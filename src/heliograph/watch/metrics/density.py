@@ -197,15 +197,6 @@ def has_entries(groups: VertexGroups, needed: Any) -> Any:
     return groups.entries_wanted <= len(groups.entries)
 
 
-@kernel(inline=True)
-def _touch_group(groups: VertexGroups, group: Any) -> None:
-    """A group is looked at at the end of the step."""
-    if groups.groups[group, TOUCHED] == 0:
-        groups.groups[group, TOUCHED] = 1
-        groups.changed[groups.changes] = group
-        groups.changes += 1
-
-
 @kernel()
 def make_entry(groups: VertexGroups, group: Any, vertex: Any, depth: Any) -> Any:
     """A vertex joins a group, PENDING; there is room. The number of its entry."""
@@ -284,8 +275,6 @@ def _unlink(groups: VertexGroups, entry: Any) -> None:
 # the last one is an *orphan*, and may make orphans of those behind it; all orphans leave their groups and then join
 # again wherever a neighbour is left. What is spread costs the neighbours of vertices whose depth changes, nothing else.
 
-_FAR = np.int64(1) << 31
-
 
 @kernel(inline=True)
 def _push(groups: VertexGroups, entry: Any) -> None:
@@ -295,63 +284,52 @@ def _push(groups: VertexGroups, entry: Any) -> None:
 
 @kernel(inline=True)
 def _count_arcs(groups: VertexGroups, group: Any, arcs: Any) -> None:
+    """A group has so many arcs more; it is looked at at the end of the step."""
     groups.groups[group, ARCS] += arcs
-    _touch_group(groups, group)
-
-
-# --- arcs that come and go --------------------------------------------------------------------------------------
+    if groups.groups[group, TOUCHED] == 0:
+        groups.groups[group, TOUCHED] = 1
+        groups.changed[groups.changes] = group
+        groups.changes += 1
 
 
 @kernel()
-def _meet(groups: VertexGroups, ends: Any, arcs: Any, pair: Any) -> None:
+def _meet(groups: VertexGroups, one: Any, other: Any, arcs: Any, pair: Any) -> None:
     """An arc between two vertices comes (1) or goes (-1), or neither (0); and so does their pair."""
-    _meet_inner(groups, ends[0], ends[1], arcs, pair, True)
-    _meet_inner(groups, ends[1], ends[0], arcs, pair, False)
-    _meet_outer(groups, ends, arcs)
+    _meet_inner(groups, one, other, arcs, pair, True)
+    _meet_inner(groups, other, one, arcs, pair, False)
+    if groups.lengths[one, OUTER] > groups.lengths[other, OUTER]:
+        one, other = other, one
+    entry = np.int64(groups.heads[one, OUTER]) - 1
+    while entry >= 0:  # the groups that have both ends OUTER: neither is nearer
+        group = groups.entries[entry, GROUP]
+        found = find_entry(groups, group, other)
+        if found >= 0 and groups.entries[found, DEPTH] == groups.hops:
+            _count_arcs(groups, group, arcs)
+        entry = np.int64(groups.entries[entry, NEXT]) - 1
 
 
 @kernel()
 def _meet_inner(groups: VertexGroups, near: Any, far: Any, arcs: Any, pair: Any, first: Any) -> None:
     """The groups that have one end INNER; where both are, each group is met from its nearer end, at first or at last.
 
-    The list of the nearer end stays as it is meanwhile.
+    The list of the nearer end stays as it is meanwhile. A farther end waits if the pair, which leads from a nearer
+    vertex to its depth, matters to it.
     """
     entry = np.int64(groups.heads[near, INNER]) - 1
     while entry >= 0:
-        group = groups.entries[entry, GROUP]
+        group, depth = groups.entries[entry, GROUP], groups.entries[entry, DEPTH]
         other = find_entry(groups, group, far)
         if other < 0:
-            _push(groups, make_entry(groups, group, far, groups.entries[entry, DEPTH] + 1))
-        elif groups.entries[entry, DEPTH] + (0 if first else 1) <= groups.entries[other, DEPTH]:
+            _push(groups, make_entry(groups, group, far, depth + 1))
+        elif depth + (0 if first else 1) <= groups.entries[other, DEPTH]:
             _count_arcs(groups, group, arcs)
-            _change_pair(groups, groups.entries[entry, DEPTH] + 1, other, pair)
-        entry = np.int64(groups.entries[entry, NEXT]) - 1
-
-
-@kernel()
-def _change_pair(groups: VertexGroups, depth: Any, other: Any, pair: Any) -> None:
-    """A pair that leads from a nearer vertex to this depth comes or goes; its farther end waits if that matters."""
-    if pair > 0 and groups.entries[other, DEPTH] > depth:
-        _set_depth(groups, other, depth)
-        _push(groups, other)
-    elif groups.entries[other, DEPTH] == depth:
-        groups.entries[other, COUNT] += pair
-        if groups.entries[other, COUNT] == 0:
-            _push(groups, other)
-
-
-@kernel()
-def _meet_outer(groups: VertexGroups, ends: Any, arcs: Any) -> None:
-    """The groups that have both ends OUTER: neither is nearer."""
-    one, other = ends
-    if groups.lengths[one, OUTER] > groups.lengths[other, OUTER]:
-        one, other = other, one
-    entry = np.int64(groups.heads[one, OUTER]) - 1
-    while entry >= 0:
-        group = groups.entries[entry, GROUP]
-        found = find_entry(groups, group, other)
-        if found >= 0 and groups.entries[found, DEPTH] == groups.hops:
-            _count_arcs(groups, group, arcs)
+            if pair > 0 and groups.entries[other, DEPTH] > depth + 1:
+                _set_depth(groups, other, depth + 1)
+                _push(groups, other)
+            elif groups.entries[other, DEPTH] == depth + 1:
+                groups.entries[other, COUNT] += pair
+                if groups.entries[other, COUNT] == 0:
+                    _push(groups, other)
         entry = np.int64(groups.entries[entry, NEXT]) - 1
 
 
@@ -362,8 +340,14 @@ def _meet_outer(groups: VertexGroups, ends: Any, arcs: Any) -> None:
 def settle(graph: SimpleGraph, groups: VertexGroups) -> Any:
     """Works the queue off, and lets orphans join again; whether there was room. If not, it goes on next time."""
     while True:
-        if not _settle_queue(graph, groups):
-            return False
+        while groups.head < groups.tail:
+            entry = np.int64(groups.queue[groups.head])
+            leads_on = groups.entries[entry, DEPTH] < groups.hops
+            if leads_on and not has_entries(groups, list_length(graph.undirected, groups.entries[entry, VERTEX])):
+                return False
+            _settle_entry(graph, groups, entry)
+            groups.head += 1
+        groups.head = groups.tail = 0
         if groups.orphan == groups.orphaned:
             groups.orphan = groups.orphaned = 0
             return True
@@ -374,23 +358,10 @@ def settle(graph: SimpleGraph, groups: VertexGroups) -> Any:
 
 
 @kernel()
-def _settle_queue(graph: SimpleGraph, groups: VertexGroups) -> Any:
-    while groups.head < groups.tail:
-        entry = np.int64(groups.queue[groups.head])
-        leads_on = groups.entries[entry, DEPTH] < groups.hops
-        if leads_on and not has_entries(groups, list_length(graph.undirected, groups.entries[entry, VERTEX])):
-            return False
-        _settle_entry(graph, groups, entry)
-        groups.head += 1
-    groups.head = groups.tail = 0
-    return True
-
-
-@kernel()
 def _settle_entry(graph: SimpleGraph, groups: VertexGroups, entry: Any) -> None:
     """A vertex at its new depth: what lies behind it is drawn nearer, and if it has joined its arcs are counted.
 
-    Whoever waits in the queue counts its nearer neighbours itself, when it is its turn: all of them have had theirs.
+    What waits in the queue counts its nearer neighbours itself, when it is its turn: all of them have had theirs.
     """
     group, depth = groups.entries[entry, GROUP], groups.entries[entry, DEPTH]
     has_joined, nearer, arcs = groups.entries[entry, COUNT] == PENDING, 0, 0
@@ -401,26 +372,20 @@ def _settle_entry(graph: SimpleGraph, groups: VertexGroups, entry: Any) -> None:
             if depth < groups.hops:
                 _push(groups, make_entry(groups, group, graph.undirected.pool[place], depth + 1))
             continue
-        if has_joined and groups.entries[other, COUNT] != PENDING:
+        is_counted = groups.entries[other, COUNT] != PENDING
+        if has_joined and is_counted:
             arcs += _arcs(graph, graph.undirected.owners[place])
         if groups.entries[other, DEPTH] == depth - 1:
             nearer += 1
-        else:
-            _draw_nearer(groups, other, depth + 1)
+        elif groups.entries[other, DEPTH] > depth + 1:
+            _set_depth(groups, other, depth + 1)
+            _push(groups, other)
+        elif groups.entries[other, DEPTH] == depth + 1 and is_counted:
+            groups.entries[other, COUNT] += 1
     groups.entries[entry, COUNT] = nearer
     if has_joined:
         groups.groups[group, SIZE] += 1
         _count_arcs(groups, group, arcs)
-
-
-@kernel(inline=True)
-def _draw_nearer(groups: VertexGroups, other: Any, depth: Any) -> None:
-    """A neighbour gets a new way of a length."""
-    if groups.entries[other, DEPTH] > depth:
-        _set_depth(groups, other, depth)
-        _push(groups, other)
-    elif groups.entries[other, DEPTH] == depth and groups.entries[other, COUNT] != PENDING:
-        groups.entries[other, COUNT] += 1
 
 
 @kernel(inline=True)
@@ -491,16 +456,6 @@ def _return_orphan(graph: SimpleGraph, groups: VertexGroups) -> None:
         _push(groups, entry)
 
 
-@kernel()
-def _disband(graph: SimpleGraph, groups: VertexGroups, entry: Any) -> None:
-    """The group around a centre, by the centre's entry, is no more."""
-    _push(groups, entry)
-    _spread_orphans(graph, groups)
-    for i in range(groups.tail):
-        free_entry(groups, np.int64(groups.queue[i]))
-    groups.head = groups.tail = 0
-
-
 # --- a log and selections --------------------------------------------------------------------------------------------
 #
 # A row is gone on with where room was lacking: READY, nothing of it is done; SETTLING, the graph has changed and
@@ -538,7 +493,11 @@ def keep_groups(
         groups.changes = 0
         return True
     if op == DISSOLVE:  # the group around a centre goes
-        _disband(graph, groups, find_entry(groups, group, centre))
+        _push(groups, find_entry(groups, group, centre))
+        _spread_orphans(graph, groups)
+        for i in range(groups.tail):
+            free_entry(groups, np.int64(groups.queue[i]))
+        groups.head = groups.tail = 0
     if op == CLEAR:  # a group without a centre goes: its entries are looked for among all
         for entry in range(groups.given):
             if groups.entries[entry, GROUP] == group:
@@ -604,17 +563,15 @@ def _follow(
 
 @kernel()
 def _change_edge(graph: SimpleGraph, groups: VertexGroups, log: Log, row: Any) -> None:
-    ends = (log.subject[row], log.object[row])
+    one, other, sign, changed = np.int64(log.subject[row]), np.int64(log.object[row]), 1, 0
     if log.change[row] == CAME:
-        changed = add_edge(graph, ends[0], ends[1])
-        if changed:
-            _meet(groups, ends, 1 if changed & NEW_ARC else 0, 1 if changed & NEW_PAIR else 0)
+        changed = add_edge(graph, one, other)
     elif log.change[row] == WENT:
-        changed = drop_edge(graph, ends[0], ends[1])
-        if changed:
-            _meet(groups, ends, -1 if changed & NEW_ARC else 0, -1 if changed & NEW_PAIR else 0)
-            if groups.tail:
-                _orphan(graph, groups)
+        changed, sign = drop_edge(graph, one, other), -1
+    if changed:
+        _meet(groups, one, other, sign if changed & NEW_ARC else 0, sign if changed & NEW_PAIR else 0)
+        if sign < 0 and groups.tail:
+            _orphan(graph, groups)
 
 
 @kernel()

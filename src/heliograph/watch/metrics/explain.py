@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from heliograph.model import Explanation
 from heliograph.sparql.evaluate import Condition, Metrics
@@ -14,21 +14,17 @@ from heliograph.sparql.solve import QueryPlan
 from heliograph.terms import Term, Variable
 from heliograph.watch.changes import Match, Solution, order
 from heliograph.watch.evidence import Bounded, Reevaluation, evidence
-from heliograph.watch.metrics.calls import metric_filters, parted_filters, shown_more, shown_value, threshold_of
+from heliograph.watch.metrics.calls import (
+    asked_metrics,
+    metric_filters,
+    parted_filters,
+    shown_more,
+    shown_value,
+    threshold_of,
+)
 from heliograph.watch.strategy import Watched
 
 _STEPS, _LISTED = 100_000, 1_000
-
-
-class MetricCandidates(NamedTuple):
-    """Solutions of everything but what is asked of metrics, as many as are listed.
-
-    `cut` says that the search for them was; `matched`, that the pattern has a match, whatever variables range over.
-    """
-
-    found: Sequence[Solution]
-    cut: bool
-    matched: bool
 
 
 def explain_metrics(watched: Watched, answers: Reevaluation) -> Explanation | None:
@@ -37,14 +33,17 @@ def explain_metrics(watched: Watched, answers: Reevaluation) -> Explanation | No
     if watched.matches:
         return _explain_match(watched, answers)
     id, query = watched.subscription.id, watched.subscription.query
-    candidates = _candidates(query, answers)
-    if not candidates.found:
-        return _explain_nobody(id, query, candidates, answers)
+    found, is_cut, has_match = _candidates(query, answers)
+    if not found and not is_cut and not has_match:
+        return None
+    if not found:
+        why, failed = _lacking(query, is_cut, answers)
+        return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
     metrics = answers.metrics(query)
-    nearest = _nearest(query, candidates.found, metrics)
+    nearest = _nearest(query, found, metrics)
     failed = spell_filters(_failing(query, nearest, metrics))
     said = _said(query, nearest, answers)
-    shown = f"; {_choice(query, len(candidates.found))}{said}" if said else ""
+    shown = f"; {_choice(query, len(found))}{said}" if said else ""
     return Explanation("watch", id, None, False, f"{id} is silent: not {failed}{shown}", failed=failed)
 
 
@@ -78,8 +77,8 @@ def _explain_match(watched: Watched, answers: Reevaluation) -> Explanation:
 def _evidence(query: Query, solution: Solution, answers: Reevaluation) -> Any:
     """What a notification with a witness would carry."""
     metrics = answers.metrics(query)
-    values = [_shown(metrics(metric, solution)) for metric in _metrics(query)]
-    more = shown_more([answers.shown(metric, solution) for metric in _metrics(query)])
+    values = [_shown(metrics(metric, solution)) for metric in asked_metrics(query)]
+    more = shown_more([answers.shown(metric, solution) for metric in asked_metrics(query)])
     match = Match(None, values[0] if len(values) == 1 else values, solution, more)
     return evidence(query, match, witness=True)
 
@@ -97,22 +96,20 @@ def _kept(watched: Watched, solution: Solution, answers: Reevaluation) -> str:
 # --- what does not ----------------------------------------------------------------------------------------------
 
 
-def _explain_nobody(id: str, query: Query, candidates: MetricCandidates, answers: Reevaluation) -> Explanation | None:
-    """There is no solution that metrics could be asked of."""
-    if candidates.cut:
-        why, failed = "no match of its pattern was found in time", "the pattern"
-    elif not candidates.matched:
-        return None
-    elif not answers.vertices:
-        why, failed = "the graph has no vertex", "the graph"
-    else:
-        waiting, _ = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
-        failed = spell_filters(metric_filters(waiting)[1])
-        why = f"no vertex satisfies {failed}"
-    return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
+def _lacking(query: Query, is_cut: bool, answers: Reevaluation) -> tuple[str, str]:
+    """Why there is no solution that metrics could be asked of, and what fails."""
+    if is_cut:
+        return "no match of its pattern was found in time", "the pattern"
+    if not answers.vertices:
+        return "the graph has no vertex", "the graph"
+    waiting, _ = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
+    failed = spell_filters(metric_filters(waiting)[1])
+    return f"no vertex satisfies {failed}", failed
 
 
-def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
+def _candidates(query: Query, answers: Reevaluation) -> tuple[list[Solution], bool, bool]:
+    """Solutions of everything but what is asked of metrics, as many as are listed; whether the search for them was cut;
+    and whether the pattern has a match, whatever variables range over."""
     plan, bounded = QueryPlan.of(query), Bounded(answers, _STEPS)
     waiting, _ = parted_filters(query.filters, frozenset(plan.ranging))
     tests = [Condition.of(each) for each in metric_filters(waiting)[1]]
@@ -120,8 +117,8 @@ def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
     chosen = product(answers.vertices if plan.ranging else (), repeat=len(plan.ranging))
     rows = ({**base, **dict(zip(plan.ranging, each, strict=True))} for each in chosen for base in bases)
     kept = (row for row in islice(rows, _STEPS) if all(test.holds(row) for test in tests))
-    found = list(islice(kept, _LISTED))
-    return MetricCandidates(found, bounded.cut or (not found and next(rows, None) is not None), bool(bases))
+    found: list[Solution] = list(islice(kept, _LISTED))
+    return found, bounded.cut or (not found and next(rows, None) is not None), bool(bases)
 
 
 def _nearest(query: Query, found: Sequence[Solution], metrics: Metrics) -> Solution:
@@ -134,7 +131,7 @@ def _nearest(query: Query, found: Sequence[Solution], metrics: Metrics) -> Solut
     def apart(solution: Solution) -> float:
         if threshold is None:
             return len(_failing(query, solution, metrics))
-        value = metrics(_metrics(query)[0], solution)
+        value = metrics(asked_metrics(query)[0], solution)
         return float("inf") if value is None else abs(float(value.value) - threshold.limit)
 
     return min(sorted(found, key=order), key=apart)
@@ -164,7 +161,7 @@ def _choice(query: Query, count: int) -> str:
 def _said(query: Query, solution: Solution, answers: Reevaluation) -> str:
     """What metrics say of a solution, as far as their arguments are bound."""
     metrics = answers.metrics(query)
-    known = [(metric, metrics(metric, solution)) for metric in _metrics(query)]
+    known = [(metric, metrics(metric, solution)) for metric in asked_metrics(query)]
     told = [
         f"{_spelled(metric, solution)} is {_shown(value)}{_between(metric, solution, answers)}"
         for metric, value in known
@@ -181,10 +178,6 @@ def _between(metric: Metric, solution: Solution, answers: Reevaluation) -> str:
 
 def _shown(value: Term | None) -> int | float | str | None:
     return None if value is None else shown_value(float(value.value))
-
-
-def _metrics(query: Query) -> tuple[Metric, ...]:
-    return tuple(dict.fromkeys(metric for metric in query.metrics if metric.name != "via"))
 
 
 def _spelled(metric: Metric, solution: Solution) -> str:

@@ -95,16 +95,8 @@ def make_measure(key: Key, order: Order) -> Measure:
 _FEW = 8  # ends that are sooner counted one by one: 7 to 11 µs instead of 60
 
 
-class VertexEnds(NamedTuple):
-    """Ends of edges that came or went: vertices, in order of step."""
-
-    step: Int64s
-    vertex: Int32s
-    came: Flags
-
-
-class Turnout(NamedTuple):
-    """Vertices that are there at the end of a step and were not before, and the other way round; by step."""
+class VertexChanges(NamedTuple):
+    """Ends of edges, or vertices, that came or went, in order of step."""
 
     step: Int64s
     vertex: Int32s
@@ -126,11 +118,13 @@ class Vertices:
         """Every vertex, by id."""
         return np.flatnonzero(self._ends).astype(np.int32)
 
-    def follow(self, ends: VertexEnds) -> Turnout:
-        """Takes ends over; which vertices came and went."""
+    def follow(self, ends: VertexChanges) -> VertexChanges:
+        """Takes ends over; which vertices are there at the end of a step and were not before, or the other way
+        round."""
         if not len(ends.vertex):
-            return Turnout(ends.step, ends.vertex, ends.came)
-        self._cover(int(ends.vertex.max()) + 1)
+            return ends
+        if (lacking := int(ends.vertex.max()) + 1 - len(self._ends)) > 0:
+            self._ends = np.append(self._ends, np.zeros(max(lacking, len(self._ends)), np.int64))
         if len(ends.vertex) <= _FEW:
             return self._follow_few(ends)
         order = np.lexsort((ends.step, ends.vertex))
@@ -150,9 +144,9 @@ class Vertices:
         self.count += int((counts > 0)[turned].sum() - (before > 0)[turned].sum())
         steps, vertices, there = step[lasts][turned], seen[turned], (counts > 0)[turned]
         by_step = np.argsort(steps, kind="stable")
-        return Turnout(steps[by_step], vertices[by_step], there[by_step])
+        return VertexChanges(steps[by_step], vertices[by_step], there[by_step])
 
-    def _follow_few(self, ends: VertexEnds) -> Turnout:
+    def _follow_few(self, ends: VertexChanges) -> VertexChanges:
         """The same, one after the other."""
         turned: list[tuple[int, int, bool]] = []
         rows = zip(ends.step.tolist(), ends.vertex.tolist(), ends.came.tolist(), strict=True)
@@ -164,25 +158,7 @@ class Vertices:
             turned += [(step, vertex, not was) for vertex, was in sorted(known.items()) if was != (vertex in self)]
         self.count += sum(1 if came else -1 for _, _, came in turned)
         steps, vertices, there = zip(*turned, strict=True) if turned else ((), (), ())
-        return Turnout(np.array(steps, np.int64), np.array(vertices, np.int32), np.array(there, np.bool_))
-
-    def _cover(self, size: int) -> None:
-        if size > len(self._ends):
-            larger = np.zeros(max(size, 2 * len(self._ends)), np.int64)
-            larger[: len(self._ends)] = self._ends
-            self._ends = larger
-
-
-def ends_of(step: Int64s, change: Int8s, triples: Int32s, literal: Flags) -> VertexEnds:
-    """The ends of edges that changed; an attribute has one, and a new weight changes none."""
-    kept = change != CHANGED
-    step, change, triples, literal = step[kept], change[kept], triples[kept], literal[kept]
-    objects = ~literal
-    steps = np.concatenate((step, step[objects]))
-    vertices = np.concatenate((triples[:, 0], triples[objects, 2]))
-    came = np.concatenate((change, change[objects])) == CAME
-    order = np.argsort(steps, kind="stable")
-    return VertexEnds(steps[order], vertices[order], came[order])
+        return VertexChanges(np.array(steps, np.int64), np.array(vertices, np.int32), np.array(there, np.bool_))
 
 
 # --- the meter -------------------------------------------------------------------------------------------------------
@@ -203,6 +179,16 @@ class Page(NamedTuple):
 
     def take(self, rows: slice) -> Page:
         return Page(self.step[rows], self.change[rows], self.triples[rows], self.weight[rows], self.literal[rows])
+
+    def ends(self) -> VertexChanges:
+        """The ends of edges that changed; an attribute has one, and a new weight changes none."""
+        kept = self.change != CHANGED
+        step, change, triples, objects = self.step[kept], self.change[kept], self.triples[kept], ~self.literal[kept]
+        steps = np.concatenate((step, step[objects]))
+        vertices = np.concatenate((triples[:, 0], triples[objects, 2]))
+        came = np.concatenate((change, change[objects])) == CAME
+        order = np.argsort(steps, kind="stable")
+        return VertexChanges(steps[order], vertices[order], came[order])
 
 
 class ValueChange(NamedTuple):
@@ -294,7 +280,7 @@ class Meter:
         self._rangers += 1
         if self.vertices is None:
             self.vertices = Vertices()
-            self._turn_out(self.vertices, self._all())
+            self.vertices.follow(self._all().ends())
         return self.vertices
 
     def cease(self) -> None:
@@ -418,12 +404,12 @@ class Meter:
         triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
         return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
 
-    def follow(self, page: Page) -> tuple[list[ValueChanges], Turnout | None]:
+    def follow(self, page: Page) -> tuple[list[ValueChanges], VertexChanges | None]:
         """Lets all measures take changes over: what they report, and which vertices came and went, if anybody looks at
         them."""
         steps, places = _numbered(page.step)
         before = 0 if self.vertices is None else self.vertices.count
-        turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
+        turnout = None if self.vertices is None else self.vertices.follow(page.ends())
         numbered = page._replace(step=places)
         found = []
         logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
@@ -442,9 +428,6 @@ class Meter:
             if len(reported.step):
                 found.append(ValueChanges(key, steps[reported.step], reported.instance, reported.value))
         return found, turnout
-
-    def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
-        return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
 
     def _log(self, properties: tuple[int, ...], page: Page) -> Log:
         """What metrics see of these properties, or of those that they see if none are named."""
@@ -489,7 +472,7 @@ def _numbered(step: Int64s) -> tuple[Int64s, Int64s]:
     return steps, places.astype(np.int64)
 
 
-def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
+def _existing(steps: Int64s, before: int, turnout: VertexChanges) -> Int64s:
     """How many vertices there are at the end of each step."""
     delta = np.zeros(len(steps), np.int64)
     np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
@@ -520,15 +503,20 @@ class MetricAnswers:
     def term(self, metric: Metric, bindings: Solution, selected: frozenset[Term]) -> Term | None:
         """The value of a function; None of one that nobody asks, or where an argument is unbound."""
         call = self._call(metric, bindings)
-        return None if call is None else metric_term(call.key, self._value(call, selected))
+        if call is None:
+            return None
+        vertices = tuple(map(self._vocabulary.intern, selected)) if call.key.is_selected else call.vertices
+        return metric_term(call.key, self._meter.look_up(call.key, vertices))
 
     def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
         """What a function of vertices shows beside its value, edges as texts."""
         call = self._call(metric, bindings)
         if call is None or call.key.is_selected:
             return {}
-        shown = self._meter.evidence(call.key, call.vertices, self._value(call, frozenset()))
-        return {name: [*map(self._edge, what)] if name == "edges" else what for name, what in shown.items()}
+        shown = self._meter.evidence(call.key, call.vertices, self._meter.look_up(call.key, call.vertices))
+        if "edges" not in shown:
+            return shown
+        return {**shown, "edges": [spelled_edge(map(self._vocabulary.term, edge)) for edge in shown["edges"]]}
 
     def _call(self, metric: Metric, bindings: Solution) -> MetricCall | None:
         """A function with its vertices, each of them known."""
@@ -541,11 +529,3 @@ class MetricAnswers:
         if call.key not in self._meter.kept:
             return None
         return call._replace(vertices=call.of(tuple(intern(bindings[name]) for name in names)))
-
-    def _value(self, call: MetricCall, selected: frozenset[Term]) -> float:
-        """Of what is selected, the value of a set with the same vertices."""
-        vertices = tuple(map(self._vocabulary.intern, selected)) if call.key.is_selected else call.vertices
-        return self._meter.look_up(call.key, vertices)
-
-    def _edge(self, edge: Iterable[int]) -> list[str]:
-        return spelled_edge(map(self._vocabulary.term, edge))

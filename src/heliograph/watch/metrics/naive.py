@@ -35,7 +35,15 @@ from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.watch.changes import Match, MatchDelta, Solution
-from heliograph.watch.metrics.calls import Key, metric_filters, metric_term, shown_more, shown_value, spelled_edge
+from heliograph.watch.metrics.calls import (
+    Key,
+    asked_metrics,
+    metric_filters,
+    metric_term,
+    shown_more,
+    shown_value,
+    spelled_edge,
+)
 
 Triple = tuple[Term, Term, Term]
 Weighted = Mapping[Triple, float | None]
@@ -228,15 +236,8 @@ def _dense(world: NaiveWorld) -> float:
     if not near.get(vertex):
         return 0.0
     cores = _core_numbers(near)
-    return max(_edges_a_vertex(near, _core(cores, k) | {vertex}) for k in set(cores.values()))
-
-
-def _core(cores: Mapping[Term, int], k: int) -> set[Term]:
-    return {vertex for vertex, number in cores.items() if number >= k}
-
-
-def _edges_a_vertex(near: Mapping[Term, set[Term]], held: set[Term]) -> float:
-    return sum(len(near[vertex] & held) for vertex in held) / 2 / len(held)
+    held = [{vertex} | {other for other, number in cores.items() if number >= k} for k in set(cores.values())]
+    return max(sum(len(near[one] & some) for one in some) / 2 / len(some) for some in held)
 
 
 def _core_numbers(near: Mapping[Term, set[Term]]) -> dict[Term, int]:
@@ -373,13 +374,10 @@ def _tree(world: NaiveWorld, terminals: Collection[Term]) -> list[Pair]:
     links = _links(world, _via(world), weighted=True, both=True)
     joined = _joined_terminals(links, terminals, world.order) or []
     steps = {step for _, (one, other) in joined for step in _path(links, one, other, world.order)}
-    weights = {_sorted_pair(step, world.order): links[step[0]][step[1]] for step in steps}
+    weights: dict[Pair, float] = {}
+    for one, other in steps:
+        weights[(one, other) if world.order(one) < world.order(other) else (other, one)] = links[one][other]
     return _pruned(_spanning(weights, world.order), terminals)
-
-
-def _sorted_pair(pair: Pair, order: Order) -> Pair:
-    one, other = sorted(pair, key=order)
-    return one, other
 
 
 def _pruned(pairs: list[Pair], terminals: Collection[Term]) -> list[Pair]:
@@ -483,18 +481,16 @@ class Plainly:
         return MatchDelta(lost, gained)
 
     def _valued(self, query: Query, match: Match, selected: frozenset[Term], witness: bool) -> Match:
-        metrics = tuple(dict.fromkeys(metric for metric in query.metrics if metric.name != "via"))
+        metrics = asked_metrics(query)
         known = match.witness if match.witness is not None else {} if not query.variables else None
         if match.value is not None or known is None:
             return match
         values = [self.value(metric, known, selected) for metric in metrics]
         shown = [None if value is None else shown_value(value) for value in values]
-        more = self._more(metrics, known, witness)
+        more = shown_more(
+            [self.shown(each, known) if witness or Key(each.name).has_interval else {} for each in metrics]
+        )
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=more or None)
-
-    def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
-        asked = ((metric, witness or Key(metric.name).has_interval) for metric in metrics)
-        return shown_more([self.shown(metric, known) if is_asked else {} for metric, is_asked in asked])
 
     def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
         """What a function shows beside its value, edges as texts."""
@@ -535,13 +531,13 @@ class Effort:
         self._terms: Counter[int] = Counter()  # ns, by the power of the number of edges
 
     def add(self, query: Query) -> None:
-        for metric in _metrics(query):
+        for metric in asked_metrics(query):
             self._askers[metric] += 1
             if self._askers[metric] == 1:
                 self._terms[_power(metric)] += _reading_ns(metric)
 
     def remove(self, query: Query) -> None:
-        for metric in _metrics(query):
+        for metric in asked_metrics(query):
             self._askers[metric] -= 1
             if not self._askers[metric]:
                 del self._askers[metric]
@@ -550,10 +546,6 @@ class Effort:
     def foreseen_ns(self, edges: int) -> int:
         """About how long one update takes. There are taken to be as many vertices as edges."""
         return sum(2 * ns * edges**power for power, ns in self._terms.items())
-
-
-def _metrics(query: Query) -> set[Metric]:
-    return {metric for metric in query.metrics if metric.name != "via"}
 
 
 def _power(metric: Metric) -> int:

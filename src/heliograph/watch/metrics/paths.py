@@ -34,21 +34,21 @@ from numba import float64, int32, int64
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, vacate
-from heliograph.compiled.records import ADDRESS, Struct, array, number, record_like, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, view, wanted
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.graph_kernels import (
-    GRAPH,
     drop,
     edge_at,
     find_edge,
     first_run,
+    graph_at,
     has_room,
     neighbour,
     next_run,
     put,
     run_length,
 )
-from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, GraphArrays, Int32s, Int64s
+from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
@@ -63,6 +63,7 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     CHANGED,
     NO_THRESHOLDS,
+    WENT,
     Log,
     Order,
     Points,
@@ -188,8 +189,7 @@ class Paths(Struct):
         rehash_into(self, _SLOTS * len(self.entries))
 
 
-GraphRecord = record_like(GraphArrays, GRAPH)
-graph_at, paths_at = view(GraphRecord), view(Paths)
+paths_at = view(Paths)
 
 
 # --- costs of paths: sums of weights in twice the precision of a float, then edges -----------------------------------
@@ -488,8 +488,8 @@ def _set_meet(paths: Paths, pair: Any, cost: Any) -> None:
 
 
 @kernel()
-def gain(paths: Paths, entry: Any) -> None:
-    """An entry has a cost that it did not have, or a lower one."""
+def change_meets(paths: Paths, entry: Any, gained: Any) -> None:
+    """An entry has a cost that it did not have, or a lower one; or else its cost is no longer reached."""
     ball, vertex = np.int64(paths.entries[entry, BALL]), np.int64(paths.entries[entry, VERTEX])
     paths.events += 1
     link = np.int64(paths.balls[ball, FIRST_LINK])
@@ -498,7 +498,13 @@ def gain(paths: Paths, entry: Any) -> None:
         if paths.pairs[pair, STALE] == 0:
             other = find_entry(paths, vertex, np.int64(paths.pairs[pair, RIGHT - side]))
             if other >= 0:
-                _offer(paths, pair, both_costs(cost_of(paths, entry), cost_of(paths, other)))
+                cost = both_costs(cost_of(paths, entry), cost_of(paths, other))
+                if gained:
+                    _offer(paths, pair, cost)
+                elif compare(cost, meet_of(paths, pair)) == 0:
+                    paths.pairs[pair, TIES] -= 1
+                    if paths.pairs[pair, TIES] == 0:
+                        make_stale(paths, pair)
         link = np.int64(paths.pairs[pair, LINKS + side])
     if paths.balls[ball, ALERTS]:
         alert(paths, entry)
@@ -515,91 +521,41 @@ def _offer(paths: Paths, pair: Any, cost: Any) -> None:
 
 
 @kernel()
-def lose(paths: Paths, entry: Any) -> None:
-    """An entry's cost is no longer reached."""
-    ball, vertex = np.int64(paths.entries[entry, BALL]), np.int64(paths.entries[entry, VERTEX])
-    paths.events += 1
-    if paths.balls[ball, ALERTS]:
-        alert(paths, entry)
-    link = np.int64(paths.balls[ball, FIRST_LINK])
-    while link:
-        pair, side = (link - 1) >> 1, (link - 1) & 1
-        if paths.pairs[pair, STALE] == 0:
-            other = find_entry(paths, vertex, np.int64(paths.pairs[pair, RIGHT - side]))
-            if other >= 0:
-                cost = both_costs(cost_of(paths, entry), cost_of(paths, other))
-                if compare(cost, meet_of(paths, pair)) == 0:
-                    _untie(paths, pair)
-        link = np.int64(paths.pairs[pair, LINKS + side])
-
-
-@kernel()
-def _untie(paths: Paths, pair: Any) -> None:
-    paths.pairs[pair, TIES] -= 1
-    if paths.pairs[pair, TIES] == 0:
-        make_stale(paths, pair)
-
-
-@kernel()
 def make_stale(paths: Paths, pair: Any) -> None:
     paths.pairs[pair, STALE] = 1
     queue_group(paths, np.int64(paths.pairs[pair, GROUP]))
 
 
 @kernel()
-def make_all_stale(paths: Paths, ball: Any) -> None:
-    """Nothing is known any more of the pairs of a ball."""
+def queue_all(paths: Paths, ball: Any, stale: Any) -> None:
+    """What the pairs of a ball relied on has gone; of those that are stale by that nothing is known any more."""
     link = np.int64(paths.balls[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        make_stale(paths, pair)
-        link = np.int64(paths.pairs[pair, LINKS + side])
-
-
-@kernel()
-def queue_all(paths: Paths, ball: Any) -> None:
-    """A ball that was complete is so no more: what its pairs relied on has gone."""
-    link = np.int64(paths.balls[ball, FIRST_LINK])
-    while link:
-        pair, side = (link - 1) >> 1, (link - 1) & 1
+        paths.pairs[pair, STALE] |= stale
         queue_group(paths, np.int64(paths.pairs[pair, GROUP]))
         link = np.int64(paths.pairs[pair, LINKS + side])
-
-
-# --- shortest paths of trees ------------------------------------------------------------------------------------
 
 
 @kernel()
 def alert(paths: Paths, entry: Any) -> None:
     """Queues the groups whose tree may go through an entry of which something changed."""
     ball, vertex = np.int64(paths.entries[entry, BALL]), np.int64(paths.entries[entry, VERTEX])
-    link = np.int64(paths.balls[ball, FIRST_LINK])
+    weighted, link = is_weighted(paths), np.int64(paths.balls[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
         if paths.pairs[pair, CHOSEN] and paths.groups[paths.pairs[pair, GROUP], ALERT]:
-            at_least = extent(paths, cost_of(paths, entry)) + _rest(paths, vertex, pair, side)
-            if paths.pairs[pair, STALE] or at_least <= _slack(paths, extent(paths, meet_of(paths, pair))):
+            ball = np.int64(paths.pairs[pair, RIGHT - side])
+            other, rest = find_entry(paths, vertex, ball), paths.radii[ball]  # at least from the other centre
+            if other < 0:
+                rest += 0 if weighted else 2
+            else:
+                rest = min(rest if weighted else rest + 1, extent(paths, cost_of(paths, other)))
+            distance = extent(paths, meet_of(paths, pair))
+            distance *= 1 + 1e-12 if weighted else 1.0  # a little more: sums of floats round where costs do not
+            if paths.pairs[pair, STALE] or extent(paths, cost_of(paths, entry)) + rest <= distance:
                 queue_group(paths, np.int64(paths.pairs[pair, GROUP]))
         link = np.int64(paths.pairs[pair, LINKS + side])
-
-
-@kernel(inline=True)
-def _slack(paths: Paths, distance: Any) -> Any:
-    """A little more than a distance: sums of floats round where costs do not."""
-    return distance * (1 + 1e-12) if is_weighted(paths) else distance
-
-
-@kernel()
-def _rest(paths: Paths, vertex: Any, pair: Any, side: Any) -> Any:
-    """How far a vertex is at least from the other centre of a pair."""
-    ball = np.int64(paths.pairs[pair, RIGHT - side])
-    radius, other = paths.radii[ball], find_entry(paths, vertex, ball)
-    if other < 0:
-        return radius if is_weighted(paths) else radius + 2
-    return min(radius if is_weighted(paths) else radius + 1, extent(paths, cost_of(paths, other)))
-
-
-# --- comparing balls --------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -616,12 +572,6 @@ def compare_balls(paths: Paths, pair: Any) -> None:
         if other >= 0:
             _offer(paths, pair, both_costs(cost_of(paths, entry), cost_of(paths, other)))
         entry = np.int64(paths.entries[entry, NEXT_MEMBER]) - 1
-
-
-@kernel(inline=True)
-def is_complete(paths: Paths, pair: Any) -> Any:
-    """Whether one of the two balls has nothing left to expand."""
-    return paths.balls[paths.pairs[pair, LEFT], OPEN] == 0 or paths.balls[paths.pairs[pair, RIGHT], OPEN] == 0
 
 
 # --- balls as edges come ---------------------------------------------------------------------------------------------
@@ -686,7 +636,7 @@ def relax(paths: Paths, entry: Any, head: Any, weight: Any) -> Any:
 @kernel()
 def _lower(paths: Paths, entry: Any, cost: Any) -> None:
     set_cost(paths, entry, cost)
-    gain(paths, entry)
+    change_meets(paths, entry, True)
     if extent(paths, cost) <= paths.horizon:
         push(paths, entry)
 
@@ -720,7 +670,7 @@ def break_ball(paths: Paths, ball: Any) -> None:
     if paths.balls[ball, BROKEN] == 0:
         paths.balls[ball, BROKEN] = 1
         paths.broken += 1
-    make_all_stale(paths, ball)
+    queue_all(paths, ball, 1)
 
 
 @kernel()
@@ -734,10 +684,7 @@ def reach_head(graph: Any, paths: Paths, entry: Any, head: Any, weight: Any) -> 
     else:
         break_ball(paths, ball)
     if was_complete and paths.balls[ball, OPEN]:
-        queue_all(paths, ball)
-
-
-# --- centres and radii ------------------------------------------------------------------------------------------
+        queue_all(paths, ball, 0)  # a ball that was complete is so no more
 
 
 @kernel()
@@ -764,7 +711,11 @@ def empty_ball(paths: Paths, ball: Any) -> None:
 def grow(graph: Any, paths: Paths, ball: Any, limit: Any) -> Any:
     """Expands the nearest open members, at least some, all of equal distance, none beyond a limit; whether there was
     room. The radius grows with them."""
-    _heap_open(paths, ball)
+    entry = np.int64(paths.balls[ball, FIRST_MEMBER]) - 1
+    while entry >= 0:
+        if is_open(paths, ball, cost_of(paths, entry)):
+            push(paths, entry)
+        entry = np.int64(paths.entries[entry, NEXT_MEMBER]) - 1
     paths.horizon = np.inf
     wanted, radius = max(_SOME, paths.balls[ball, MEMBERS] >> 1), paths.radii[ball]
     while paths.heaped:
@@ -782,26 +733,12 @@ def grow(graph: Any, paths: Paths, ball: Any, limit: Any) -> Any:
             return False
     clear_heap(paths)
     paths.radii[ball] = radius
-    _count_open(paths, ball)
-    return True
-
-
-@kernel()
-def _heap_open(paths: Paths, ball: Any) -> None:
-    entry = np.int64(paths.balls[ball, FIRST_MEMBER]) - 1
-    while entry >= 0:
-        if is_open(paths, ball, cost_of(paths, entry)):
-            push(paths, entry)
-        entry = np.int64(paths.entries[entry, NEXT_MEMBER]) - 1
-
-
-@kernel()
-def _count_open(paths: Paths, ball: Any) -> None:
     count, entry = 0, np.int64(paths.balls[ball, FIRST_MEMBER]) - 1
     while entry >= 0:
         count += is_open(paths, ball, cost_of(paths, entry))
         entry = np.int64(paths.entries[entry, NEXT_MEMBER]) - 1
     paths.balls[ball, OPEN] = count
+    return True
 
 
 # --- balls as edges go -----------------------------------------------------------------------------------------------
@@ -816,9 +753,12 @@ def unreach_head(graph: Any, paths: Paths, entry: Any, head: Any, weight: Any) -
     count = _loosen(paths, other, np.int64(0))
     if count:
         count = _find_lost(graph, paths, count)
-        _offer_all(graph, paths, count)
+        _offer_lost(graph, paths, count)
         _settle(graph, paths)
-        _drop_lost(paths, count)
+        for at in range(count):  # those that were offered nothing leave the ball
+            lost = np.int64(paths.stack[at])
+            if paths.entries[lost, PLACE] == LOST:
+                drop_entry(paths, lost)
 
 
 @kernel()
@@ -830,7 +770,7 @@ def _loosen(paths: Paths, entry: Any, count: Any) -> Any:
         if paths.balls[ball, ALERTS]:
             alert(paths, entry)
         return count
-    lose(paths, entry)
+    change_meets(paths, entry, False)
     paths.balls[ball, OPEN] -= is_open(paths, ball, cost_of(paths, entry))
     paths.entries[entry, PLACE] = LOST
     paths.stack[count] = entry
@@ -840,65 +780,49 @@ def _loosen(paths: Paths, entry: Any, count: Any) -> Any:
 @kernel()
 def _find_lost(graph: Any, paths: Paths, count: Any) -> Any:
     """Follows lost costs to those that rested on them; how many lost theirs in all."""
-    at = 0
+    at, weighted = 0, is_weighted(paths)
     while at < count:
         entry = np.int64(paths.stack[at])
+        ball, cost = np.int64(paths.entries[entry, BALL]), cost_of(paths, entry)
+        run = first_run(graph, paths.entries[entry, VERTEX]) if not is_open(paths, ball, cost) else np.int64(-1)
+        while run >= 0:
+            if leads(paths, graph, run, paths.balls[ball, WAY]):
+                for i in range(run_length(graph, run)):
+                    other = find_entry(paths, neighbour(graph, run, i), ball)
+                    if other >= 0 and paths.entries[other, PLACE] != LOST:
+                        offered = step_cost(cost, weight_at(weighted, graph, run, i))
+                        if compare(offered, cost_of(paths, other)) == 0:
+                            count = _loosen(paths, other, count)
+            run = next_run(graph, run)
         at += 1
-        if not is_open(paths, np.int64(paths.entries[entry, BALL]), cost_of(paths, entry)):
-            count = _loosen_heads(graph, paths, entry, count)
     return count
 
 
 @kernel()
-def _loosen_heads(graph: Any, paths: Paths, entry: Any, count: Any) -> Any:
-    ball, weighted = np.int64(paths.entries[entry, BALL]), is_weighted(paths)
-    way, run = paths.balls[ball, WAY], first_run(graph, paths.entries[entry, VERTEX])
-    while run >= 0:
-        if leads(paths, graph, run, way):
-            for i in range(run_length(graph, run)):
-                other = find_entry(paths, neighbour(graph, run, i), ball)
-                if other >= 0 and paths.entries[other, PLACE] != LOST:
-                    offered = step_cost(cost_of(paths, entry), weight_at(weighted, graph, run, i))
-                    if compare(offered, cost_of(paths, other)) == 0:
-                        count = _loosen(paths, other, count)
-        run = next_run(graph, run)
-    return count
-
-
-# --- what the others offer --------------------------------------------------------------------------------------
-
-
-@kernel()
-def _offer_all(graph: Any, paths: Paths, count: Any) -> None:
+def _offer_lost(graph: Any, paths: Paths, count: Any) -> None:
     """Offers each that lost its cost what those offer that have theirs.
 
     In hops, a new cost is larger than the one that was lost; beyond the outermost there is none.
     """
+    weighted = is_weighted(paths)
     for at in range(count):
         entry = np.int64(paths.stack[at])
-        ball = np.int64(paths.entries[entry, BALL])
-        if is_weighted(paths) or not is_open(paths, ball, cost_of(paths, entry)):
-            _collect(graph, paths, entry)
+        ball, run = np.int64(paths.entries[entry, BALL]), np.int64(-1)
+        if weighted or not is_open(paths, ball, cost_of(paths, entry)):
+            run = first_run(graph, paths.entries[entry, VERTEX])
+        while run >= 0:
+            if leads(paths, graph, run, 1 - paths.balls[ball, WAY]):
+                for i in range(run_length(graph, run)):
+                    other = find_entry(paths, neighbour(graph, run, i), ball)
+                    if other >= 0 and paths.entries[other, PLACE] != LOST:
+                        cost = cost_of(paths, other)
+                        if not is_open(paths, ball, cost):
+                            _take(paths, entry, step_cost(cost, weight_at(weighted, graph, run, i)))
+            run = next_run(graph, run)
     for at in range(count):
         entry = np.int64(paths.stack[at])
         if paths.entries[entry, TIGHT]:
             push(paths, entry)
-
-
-@kernel()
-def _collect(graph: Any, paths: Paths, entry: Any) -> None:
-    """Sets the best cost that members which have theirs offer, if there is any."""
-    ball, weighted = np.int64(paths.entries[entry, BALL]), is_weighted(paths)
-    way, run = paths.balls[ball, WAY], first_run(graph, paths.entries[entry, VERTEX])
-    while run >= 0:
-        if leads(paths, graph, run, 1 - way):
-            for i in range(run_length(graph, run)):
-                other = find_entry(paths, neighbour(graph, run, i), ball)
-                if other >= 0 and paths.entries[other, PLACE] != LOST:
-                    cost = cost_of(paths, other)
-                    if not is_open(paths, ball, cost):
-                        _take(paths, entry, step_cost(cost, weight_at(weighted, graph, run, i)))
-        run = next_run(graph, run)
 
 
 @kernel()
@@ -918,38 +842,24 @@ def _take(paths: Paths, entry: Any, cost: Any) -> Any:
 @kernel()
 def _settle(graph: Any, paths: Paths) -> None:
     """The nearest of those that were offered a cost has it for good, and offers others theirs."""
+    weighted = is_weighted(paths)
     while paths.heaped:
         entry = pop(paths)
-        ball, cost = np.int64(paths.entries[entry, BALL]), cost_of(paths, entry)
-        gain(paths, entry)
+        ball, cost, run = np.int64(paths.entries[entry, BALL]), cost_of(paths, entry), np.int64(-1)
+        change_meets(paths, entry, True)
         if is_open(paths, ball, cost):
             paths.balls[ball, OPEN] += 1
         else:
-            _offer_heads(graph, paths, entry)
-
-
-@kernel()
-def _offer_heads(graph: Any, paths: Paths, entry: Any) -> None:
-    ball, weighted = np.int64(paths.entries[entry, BALL]), is_weighted(paths)
-    way, run = paths.balls[ball, WAY], first_run(graph, paths.entries[entry, VERTEX])
-    while run >= 0:
-        if leads(paths, graph, run, way):
-            for i in range(run_length(graph, run)):
-                other = find_entry(paths, neighbour(graph, run, i), ball)
-                if other >= 0 and paths.entries[other, PLACE] != 0:
-                    cost = step_cost(cost_of(paths, entry), weight_at(weighted, graph, run, i))
-                    if _take(paths, other, cost):
+            run = first_run(graph, paths.entries[entry, VERTEX])
+        while run >= 0:
+            if leads(paths, graph, run, paths.balls[ball, WAY]):
+                for i in range(run_length(graph, run)):
+                    other = find_entry(paths, neighbour(graph, run, i), ball)
+                    if other < 0 or paths.entries[other, PLACE] == 0:
+                        continue
+                    if _take(paths, other, step_cost(cost, weight_at(weighted, graph, run, i))):
                         push(paths, other)
-        run = next_run(graph, run)
-
-
-@kernel()
-def _drop_lost(paths: Paths, count: Any) -> None:
-    """Whoever was offered nothing leaves the ball."""
-    for at in range(count):
-        entry = np.int64(paths.stack[at])
-        if paths.entries[entry, PLACE] == LOST:
-            drop_entry(paths, entry)
+            run = next_run(graph, run)
 
 
 # --- how long a shortest path is, found from both ends ---------------------------------------------------------------
@@ -990,53 +900,38 @@ _rise_side, _sink_side = _heap(side_cost, _vertex_at, _stand_side)
 
 
 @kernel()
-def search(graph: Any, paths: Paths, start: Any, end: Any) -> Any:
-    """The cost of a shortest path, NOWHERE hops if there is none. Leaves the sides clean."""
-    best = meet_sides(graph, paths, start, end)
-    clean(paths)
-    return best
-
-
-@kernel()
 def meet_sides(graph: Any, paths: Paths, start: Any, end: Any) -> Any:
-    """The cost of a shortest path; the sides stay as they are."""
-    best = (np.inf if len(paths.totals) else 0.0, 0.0, np.int64(NOWHERE))
+    """The cost of a shortest path, NOWHERE hops if there is none; the sides stay as they are."""
+    weighted = is_weighted(paths)
+    best = (np.inf if weighted else 0.0, 0.0, np.int64(NOWHERE))
     if paths.touching[start] == 0 or paths.touching[end] == 0:
         return best
     if start == end:
         best = (0.0, 0.0, np.int64(0))
-    _offer_side(paths, 0, start, (0.0, 0.0, np.int64(0)))
-    _offer_side(paths, 1, end, (0.0, 0.0, np.int64(0)))
+    for side in range(2):
+        _offer_side(paths, side, end if side else start, (0.0, 0.0, np.int64(0)))
     while paths.sizes[0] and paths.sizes[1]:
         tops = np.int64(paths.heaps[0, 0]), np.int64(paths.heaps[0, 1])
         if compare(both_costs(side_cost(paths, 0, tops[0]), side_cost(paths, 1, tops[1])), best) >= 0:
             break
-        side = 0 if paths.sizes[0] <= paths.sizes[1] else 1
-        best = _settle_nearest(graph, paths, side, best)
-    return best
-
-
-@kernel()
-def _settle_nearest(graph: Any, paths: Paths, side: Any, best: Any) -> Any:
-    """Settles the nearest vertex of a side; the cost of the best path so far."""
-    vertex = np.int64(paths.heaps[0, side])
-    paths.places[vertex, side] = 0
-    size = paths.sizes[side] - 1
-    paths.sizes[side] = size
-    if size:
-        _sink_side(paths, side, np.int64(paths.heaps[size, side]), size)
-    cost, weighted = side_cost(paths, side, vertex), is_weighted(paths)
-    run = first_run(graph, vertex)
-    while run >= 0:
-        if leads(paths, graph, run, side):
-            for i in range(run_length(graph, run)):
-                head, offered = neighbour(graph, run, i), step_cost(cost, weight_at(weighted, graph, run, i))
-                if offered[0] < np.inf and compare(offered, side_cost(paths, side, head)) < 0:
-                    _offer_side(paths, side, head, offered)
-                    if paths.hops[head, 1 - side] != NOWHERE:
-                        whole = both_costs(offered, side_cost(paths, 1 - side, head))
-                        best = whole if compare(whole, best) < 0 else best
-        run = next_run(graph, run)
+        side = 0 if paths.sizes[0] <= paths.sizes[1] else 1  # the smaller one settles its nearest vertex
+        vertex = np.int64(paths.heaps[0, side])
+        paths.places[vertex, side] = 0
+        size = paths.sizes[side] - 1
+        paths.sizes[side] = size
+        if size:
+            _sink_side(paths, side, np.int64(paths.heaps[size, side]), size)
+        cost, run = side_cost(paths, side, vertex), first_run(graph, vertex)
+        while run >= 0:
+            if leads(paths, graph, run, side):
+                for i in range(run_length(graph, run)):
+                    head, offered = neighbour(graph, run, i), step_cost(cost, weight_at(weighted, graph, run, i))
+                    if offered[0] < np.inf and compare(offered, side_cost(paths, side, head)) < 0:
+                        _offer_side(paths, side, head, offered)
+                        if paths.hops[head, 1 - side] != NOWHERE:
+                            whole = both_costs(offered, side_cost(paths, 1 - side, head))
+                            best = whole if compare(whole, best) < 0 else best
+            run = next_run(graph, run)
     return best
 
 
@@ -1076,7 +971,7 @@ def _mark_paths(graph: Any, paths: Paths, best: Any) -> None:
 
     The heap of the start's side has done its work and serves as a stack.
     """
-    count = np.int64(0)
+    count, weighted = np.int64(0), is_weighted(paths)
     for at in range(paths.sizes[SEEN]):
         vertex = np.int64(paths.seen[at, 0])
         paths.places[vertex, 0] = 0
@@ -1085,31 +980,24 @@ def _mark_paths(graph: Any, paths: Paths, best: Any) -> None:
             if compare(whole, best) == 0:
                 paths.heaps[count, 0], paths.places[vertex, 0] = vertex, MARKED
                 count += 1
-    while count:
-        count = _mark_heads(graph, paths, count - 1)
-
-
-@kernel()
-def _mark_heads(graph: Any, paths: Paths, count: Any) -> Any:
-    """Goes on from the last vertex on the stack towards the end; the size of the stack after it."""
-    vertex, weighted = np.int64(paths.heaps[count, 0]), is_weighted(paths)
-    run = first_run(graph, vertex)
-    while run >= 0:
-        if leads(paths, graph, run, 0):
-            for i in range(run_length(graph, run)):
-                head, weight = neighbour(graph, run, i), weight_at(weighted, graph, run, i)
-                if paths.places[head, 0] != MARKED and paths.hops[head, 1] != NOWHERE:
-                    rest = step_cost(side_cost(paths, 1, head), weight)
-                    if compare(rest, side_cost(paths, 1, vertex)) == 0:
+    while count:  # on from the last vertex of the stack towards the end
+        count -= 1
+        vertex = np.int64(paths.heaps[count, 0])
+        cost, left, run = side_cost(paths, 0, vertex), side_cost(paths, 1, vertex), first_run(graph, vertex)
+        while run >= 0:
+            if leads(paths, graph, run, 0):
+                for i in range(run_length(graph, run)):
+                    head, weight = neighbour(graph, run, i), weight_at(weighted, graph, run, i)
+                    if paths.places[head, 0] == MARKED or paths.hops[head, 1] == NOWHERE:
+                        continue
+                    if compare(step_cost(side_cost(paths, 1, head), weight), left) == 0:
                         if paths.hops[head, 0] == NOWHERE:
                             paths.seen[paths.sizes[SEEN], 0] = head
                             paths.sizes[SEEN] += 1
-                        set_side_cost(paths, 0, head, step_cost(side_cost(paths, 0, vertex), weight))
-                        paths.places[head, 0] = MARKED
-                        paths.heaps[count, 0] = head
+                        set_side_cost(paths, 0, head, step_cost(cost, weight))
+                        paths.places[head, 0], paths.heaps[count, 0] = MARKED, head
                         count += 1
-        run = next_run(graph, run)
-    return count
+            run = next_run(graph, run)
 
 
 @kernel()
@@ -1147,9 +1035,6 @@ _HOPS = 2  # of costs
 EXACT, BEYOND, LACKING = range(3)  # what is known of a group's value: all, that it is not below the bound, no room
 
 
-# --- pairs ------------------------------------------------------------------------------------------------------
-
-
 @kernel(inline=True)
 def _at_least(paths: Paths, pair: Any) -> Any:
     """How far the centres of a pair are apart at least if their balls do not meet."""
@@ -1159,9 +1044,11 @@ def _at_least(paths: Paths, pair: Any) -> Any:
 
 @kernel(inline=True)
 def _is_known(paths: Paths, pair: Any) -> Any:
-    """Whether the least sum of a pair is its distance."""
+    """Whether the least sum of a pair is its distance: it is small enough, or one of the balls is complete."""
     at_least, meet = _at_least(paths, pair), extent(paths, meet_of(paths, pair))
-    return meet < at_least or (meet == at_least and is_weighted(paths)) or is_complete(paths, pair)
+    left, right = paths.pairs[pair, LEFT], paths.pairs[pair, RIGHT]
+    is_complete = paths.balls[left, OPEN] == 0 or paths.balls[right, OPEN] == 0
+    return meet < at_least or (meet == at_least and is_weighted(paths)) or is_complete
 
 
 @kernel()
@@ -1200,9 +1087,6 @@ def _approach(graph: Any, paths: Paths, pair: Any, bound: Any) -> Any:
     return grow(graph, paths, ball, max(wanted - paths.radii[other], paths.radii[ball] + 1))
 
 
-# --- the tree ---------------------------------------------------------------------------------------------------
-
-
 @kernel(inline=True)
 def _place(terminals: Any, one: Any, other: Any) -> Any:
     """Where the pair of two terminals, counted from 0, stands among those of their group."""
@@ -1223,14 +1107,23 @@ def _comes_before(paths: Paths, place: Any, other: Any) -> Any:
 @kernel()
 def _span(paths: Paths, terminals: Any) -> Any:
     """Chooses the tree over noted costs; its cost, and its first pair that is not known, or -1."""
-    paths.tree[0, JOINED] = 1
+    tree = paths.tree
+    tree[0, JOINED] = 1
     for terminal in range(1, terminals):
-        paths.tree[terminal, JOINED], paths.tree[terminal, BY] = 0, _place(terminals, 0, terminal)
+        tree[terminal, JOINED], tree[terminal, BY] = 0, _place(terminals, 0, terminal)
     high, low, hops, unknown = 0.0, 0.0, np.int64(0), np.int64(-1)
     for _ in range(1, terminals):
-        joined = _nearest(paths, terminals)
-        place = np.int64(paths.tree[joined, BY])
-        _join(paths, terminals, joined)
+        joined, place = np.int64(-1), np.int64(-1)  # the terminal that the tree reaches next, and by which pair
+        for terminal in range(1, terminals):
+            if tree[terminal, JOINED] == 0 and (
+                joined < 0 or _comes_before(paths, np.int64(tree[terminal, BY]), place)
+            ):
+                joined, place = np.int64(terminal), np.int64(tree[terminal, BY])
+        tree[joined, JOINED] = 1
+        for terminal in range(1, terminals):  # others may be nearer to it than to those that joined before
+            nearer = _place(terminals, joined, terminal)
+            if tree[terminal, JOINED] == 0 and _comes_before(paths, nearer, np.int64(tree[terminal, BY])):
+                tree[terminal, BY] = nearer
         cost = _noted(paths, place)
         high, low = add(high, low, cost[0], cost[1])
         hops += cost[2]
@@ -1239,38 +1132,12 @@ def _span(paths: Paths, terminals: Any) -> Any:
     return (high, low, hops), unknown
 
 
-@kernel()
-def _nearest(paths: Paths, terminals: Any) -> Any:
-    """The terminal that the tree reaches next."""
-    best = np.int64(-1)
-    for terminal in range(1, terminals):
-        if paths.tree[terminal, JOINED] == 0 and (
-            best < 0 or _comes_before(paths, np.int64(paths.tree[terminal, BY]), np.int64(paths.tree[best, BY]))
-        ):
-            best = np.int64(terminal)
-    return best
-
-
-@kernel()
-def _join(paths: Paths, terminals: Any, joined: Any) -> None:
-    """A terminal joins the tree; others may be nearer to it than to those that joined before."""
-    paths.tree[joined, JOINED] = 1
-    for terminal in range(1, terminals):
-        if paths.tree[terminal, JOINED] == 0:
-            place = _place(terminals, joined, terminal)
-            if _comes_before(paths, place, np.int64(paths.tree[terminal, BY])):
-                paths.tree[terminal, BY] = place
-
-
 @kernel(inline=True)
 def _value(paths: Paths, cost: Any) -> Any:
     """A cost as a number that is reported."""
     if not is_weighted(paths) and cost[2] >= NOWHERE:
         return np.inf
     return extent(paths, cost)
-
-
-# --- groups -----------------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -1305,7 +1172,8 @@ def appraise_group(graph: Any, paths: Paths, group: Any) -> Any:
         if paths.notes[place, KNOWN] == 0.0:
             left, right = paths.pairs[first + place, LEFT], paths.pairs[first + place, RIGHT]
             ends = np.int64(paths.balls[left, CENTRE]), np.int64(paths.balls[right, CENTRE])
-            _note(paths, place, search(graph, paths, ends[0], ends[1]), True)
+            _note(paths, place, meet_sides(graph, paths, ends[0], ends[1]), True)
+            clean(paths)
     cost, _ = _span(paths, terminals)
     return _value(paths, cost)
 
@@ -1318,26 +1186,9 @@ def appraise_group(graph: Any, paths: Paths, group: Any) -> Any:
 
 
 @kernel()
-def _pass_on(graph: Any, paths: Paths, ends: Any, weight: Any, came: Any) -> None:
-    """The balls that hold an edge's tail, expanded, follow when it comes or goes. `ends`: tail, head, direction."""
-    tail, head, way = ends
-    entry = np.int64(paths.first[tail]) - 1
-    while entry >= 0:
-        following = np.int64(paths.entries[entry, NEXT]) - 1
-        ball = np.int64(paths.entries[entry, BALL])
-        fits = paths.is_undirected != 0 or paths.balls[ball, WAY] == way
-        if fits and paths.balls[ball, BROKEN] == 0 and not is_open(paths, ball, cost_of(paths, entry)):
-            if came:
-                reach_head(graph, paths, entry, head, weight)
-            else:
-                unreach_head(graph, paths, entry, head, weight)
-        entry = following
-
-
-@kernel()
 def _change_edge(graph: Any, paths: Paths, log: Log, row: Any, came: Any) -> None:
-    """An edge comes or goes. With the first edge that touches a vertex the balls around it begin, and with the last one
-    what is left of them goes."""
+    """An edge comes or goes, and the balls that hold its tail, expanded, follow. With the first edge that touches a
+    vertex the balls around it begin, and with the last one what is left of them goes."""
     subject, predicate, object = np.int64(log.subject[row]), np.int64(log.predicate[row]), np.int64(log.object[row])
     if came:
         _touch(graph, paths, subject)
@@ -1350,9 +1201,19 @@ def _change_edge(graph: Any, paths: Paths, log: Log, row: Any, came: Any) -> Non
         edge = find_edge(graph, subject, predicate, object)
         weight = weight_of(is_weighted(paths), graph, edge)
         drop(graph, edge)
-    if subject != object:
-        _pass_on(graph, paths, (subject, object, OUT), weight, came)
-        _pass_on(graph, paths, (object, subject, IN), weight, came)
+    for way in range(2 if subject != object else 0):
+        tail, head = (subject, object) if way == OUT else (object, subject)
+        entry = np.int64(paths.first[tail]) - 1
+        while entry >= 0:
+            following = np.int64(paths.entries[entry, NEXT]) - 1
+            ball = np.int64(paths.entries[entry, BALL])
+            fits = paths.is_undirected != 0 or paths.balls[ball, WAY] == way
+            if fits and paths.balls[ball, BROKEN] == 0 and not is_open(paths, ball, cost_of(paths, entry)):
+                if came:
+                    reach_head(graph, paths, entry, head, weight)
+                else:
+                    unreach_head(graph, paths, entry, head, weight)
+            entry = following
     if not came:
         _leave(paths, subject)
         _leave(paths, object)
@@ -1374,7 +1235,7 @@ def _leave(paths: Paths, vertex: Any) -> None:
     while ball >= 0 and paths.touching[vertex] == 0:
         entry = find_entry(paths, vertex, ball)
         if entry >= 0 and paths.balls[ball, BROKEN] == 0:
-            lose(paths, entry)
+            change_meets(paths, entry, False)
             drop_entry(paths, entry)
         ball = np.int64(paths.balls[ball, NEXT_BALL]) - 1
 
@@ -1417,8 +1278,12 @@ def keep_paths(
                 empty_ball(paths, ball)
                 if paths.touching[paths.balls[ball, CENTRE]]:
                     fill(graph, paths, ball)
-    elif op == BEGIN_BALL:
-        _begin_ball(graph, paths, one)
+    elif op == BEGIN_BALL:  # a new one, which Python has made, takes its place at its centre
+        centre = np.int64(paths.balls[one, CENTRE])
+        paths.balls[one, NEXT_BALL] = paths.centred[centre]
+        paths.centred[centre] = one + 1
+        if paths.touching[centre]:
+            fill(graph, paths, one)
     elif op == BEGIN_TRACE:  # finds all vertices on shortest paths; the value is infinite if there are none
         best = meet_sides(graph, paths, one, other)
         paths.value = np.inf if best[2] == NOWHERE else 0.0
@@ -1428,15 +1293,7 @@ def keep_paths(
         paths.traced_wanted = _step_back(graph, paths, one)
         if paths.traced_wanted > len(paths.traced):
             return LACKS_ROOM
-    else:
-        _change_structure(paths, op, one)
-    return DONE
-
-
-@kernel()
-def _change_structure(paths: Paths, op: Any, one: Any) -> None:
-    """The operations that need no graph."""
-    if op == END_TRACE:
+    elif op == END_TRACE:
         clean(paths)
     elif op == END_BALL:
         _end_ball(paths, one)
@@ -1446,11 +1303,12 @@ def _change_structure(paths: Paths, op: Any, one: Any) -> None:
         _end_group(paths, one)
     elif op == QUEUE_GROUPS:  # what is known of any group may no longer be enough
         for ball in range(len(paths.balls)):
-            queue_all(paths, ball)
+            queue_all(paths, ball, 0)
     elif op == FORGET_BALLS:  # all balls have to be made anew
         for ball in range(len(paths.balls)):
             if paths.balls[ball, FIRST_LINK]:
                 break_ball(paths, ball)
+    return DONE
 
 
 @kernel()
@@ -1467,11 +1325,10 @@ def _follow(graph: Any, paths: Paths, log: Log, asked: ThresholdLists, report: M
         if not has_room(graph):
             return LACKS_EDGES
         report.row = row + 1
-        if log.change[row] != CHANGED:
-            _change_edge(graph, paths, log, row, log.change[row] == CAME)
-        elif is_weighted(paths):  # another weight is an edge that goes and one that comes
-            _change_edge(graph, paths, log, row, False)
-            _change_edge(graph, paths, log, row, True)
+        change = log.change[row]
+        if change != CHANGED or is_weighted(paths):  # another weight is an edge that goes and one that comes
+            for came in range(1 if change == CAME else 0, 1 if change == WENT else 2):
+                _change_edge(graph, paths, log, row, came)
         if paths.broken:
             return LACKS_ROOM
 
@@ -1495,16 +1352,6 @@ def _report_step(graph: Any, paths: Paths, step: Any, asked: ThresholdLists, rep
             paths.reported[group] = value
             write_report(report, step, group, appraise_group(graph, paths, group) if known == BEYOND else value)
     return DONE
-
-
-@kernel()
-def _begin_ball(graph: Any, paths: Paths, ball: Any) -> None:
-    """A new ball, which Python has made, takes its place at its centre."""
-    centre = np.int64(paths.balls[ball, CENTRE])
-    paths.balls[ball, NEXT_BALL] = paths.centred[centre]
-    paths.centred[centre] = ball + 1
-    if paths.touching[centre]:
-        fill(graph, paths, ball)
 
 
 @kernel()
@@ -1586,8 +1433,6 @@ class TerminalGroups:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self.paths, self._report = Paths(undirected=undirected), MetricReport()
-        self._arrays = GraphRecord()  # the graph as kernels take it
-        self._known: GraphArrays | None = None  # the arrays that they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
         self._users: Counter[int] = Counter()
@@ -1610,8 +1455,8 @@ class TerminalGroups:
         alerted: Callable[[int, int], None] = _ignore,
     ) -> None:
         """Runs an operation to its end, making room as it lacks any."""
-        paths, report = self.paths, self._report
-        while stop := keep_paths(op, self._graph_address(), paths.address, log, asked, report.address, one, other):
+        paths, graph, report = self.paths, self.graph.arrays, self._report
+        while stop := keep_paths(op, graph.address, paths.address, log, asked, report.address, one, other):
             if stop == LACKS_EDGES:
                 self.graph.grow()
             elif stop == ALERTED:
@@ -1621,14 +1466,6 @@ class TerminalGroups:
                 report.make_room()
                 paths.make_room()
                 self._mend()
-
-    def _graph_address(self) -> int:
-        arrays = self.graph.arrays
-        if arrays is not self._known:
-            for name, each in zip(arrays._fields, arrays, strict=True):
-                setattr(self._arrays, name, each)
-            self._known = arrays
-        return self._arrays.address
 
     def _mend(self) -> None:
         """Makes room for members until no ball lacks any."""

@@ -44,7 +44,7 @@ from heliograph.watch.metrics.calls import (
     shown_value,
     spelled_edge,
 )
-from heliograph.watch.metrics.meter import Meter, Page, Turnout, ValueChange, ValueChanges
+from heliograph.watch.metrics.meter import Meter, Page, ValueChange, ValueChanges, VertexChanges
 from heliograph.watch.metrics.thresholds import Attention
 from heliograph.watch.updates import NO_TERM, Flags
 
@@ -94,30 +94,26 @@ class MetricQuery:
         self._at: dict[tuple[int, int], dict[Row, None]] = {}  # by call and instance
         self._selections: dict[int, int] = {}  # by call: its instance, if that is what solutions bind
         self._binding: Counter[int] = Counter()  # how many solutions bind a term, where that is asked for
-        self._selected: set[int] = set()  # those of them that are vertices
+        self.selected: set[int] = set()  # those of them that are vertices
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # instances, by call and vertices
         self._parting: dict[Row, tuple[float, ...]] = {}  # the last values of solutions that went
         self.true: set[Row] = set()
-        self._ask()
+        for place, call in enumerate(self.calls):
+            meter.ask(call.key)
+            if call.key.is_selected:
+                self._selections[place] = meter.listen((self, place), call.key, (), self._attention[place])
+            if self.is_lazy:
+                meter.listen_everywhere((self, place), call.key, self._attention[place])
+        if self.minds_vertices:
+            meter.range()
+        if self.minds_vertices or self.needs_every_step:
+            meter.attentive[self] = None
 
     def _attending(self, place: int) -> Attention:
         """What is heard of a call: every change where there are others, or filters are more than comparisons."""
         points = {point for each, test in self._tests if each == place for point in test.points}
         heeded = tuple(sorted(points)) if self._tests else None
         return Attention(heeded if len(self.calls) == 1 else None, heeded)
-
-    def _ask(self) -> None:
-        for place, call in enumerate(self.calls):
-            self._meter.ask(call.key)
-            if call.key.is_selected:
-                self._selections[place] = self._meter.listen((self, place), call.key, (), self._attention[place])
-        if self.minds_vertices:
-            self._meter.range()
-        if self.minds_vertices or self.needs_every_step:
-            self._meter.attentive[self] = None
-        if self.is_lazy:
-            for place, call in enumerate(self.calls):
-                self._meter.listen_everywhere((self, place), call.key, self._attention[place])
 
     def leave(self) -> None:
         """Nobody asks any more."""
@@ -202,28 +198,21 @@ class MetricQuery:
         """A vertex came or went: it counts while it is one, if solutions bind it."""
         return self._select({vertex}) if vertex in self._binding else ()
 
-    def _select(self, terms: Iterable[int]) -> Iterable[Row]:
-        wanted = {term: self._is_wanted(term) for term in terms}
-        added = [term for term, is_wanted in wanted.items() if is_wanted and term not in self._selected]
-        removed = [term for term, is_wanted in wanted.items() if not is_wanted and term in self._selected]
-        self._selected.update(added)
-        self._selected.difference_update(removed)
+    def _select(self, terms: Collection[int]) -> Iterable[Row]:
+        wanted = {
+            each for each in terms if self._binding[each] and (not self.binds_others or self._meter.is_vertex(each))
+        }
+        added, removed = sorted(wanted - self.selected), sorted(self.selected.intersection(terms) - wanted)
+        for term in terms:
+            if not self._binding[term]:
+                del self._binding[term]
+        self.selected.update(added)
+        self.selected.difference_update(removed)
         changed = False
         for place, instance in self._selections.items():
             before, after = self._meter.select(self.calls[place].key, instance, added, removed)
             changed |= before != after
         return tuple(self._rows) if changed else ()
-
-    @property
-    def selected(self) -> Iterable[int]:
-        """The vertices that solutions of the pattern bind, where that is asked for."""
-        return self._selected
-
-    def _is_wanted(self, term: int) -> bool:
-        if not self._binding[term]:
-            del self._binding[term]
-            return False
-        return not self.binds_others or self._meter.is_vertex(term)
 
     def vertex_comes(self, vertex: int) -> Iterator[Row]:
         if self.is_lazy:
@@ -302,14 +291,10 @@ class MetricQuery:
             for _ in self.come(base):
                 pass
         self.select(list(self._bases), ())
-        for row in [*self._every_row(), *self.true]:
+        rows = [(vertex,) for vertex in self._meter.every_vertex()] if self.is_lazy else list(self._rows)
+        for row in [*rows, *self.true]:
             self.check(row, self.values(row, now=True))
         return np.array(sorted(self.true), np.int32).reshape(len(self.true), self.columns)
-
-    def _every_row(self) -> Iterable[Row]:
-        if not self.is_lazy:
-            return list(self._rows)
-        return [(vertex,) for vertex in self._meter.every_vertex()]
 
     def standing(self, witness: bool) -> list[Verdict]:
         """The solutions that satisfy the filters, as if they had just begun to."""
@@ -351,28 +336,25 @@ class MetricQuery:
     def shown(self, row: Row, values: tuple[float, ...], witness: bool) -> Mapping[str, Any]:
         """What metrics show beside their values: intervals, and for a witness the edges of paths and trees as they are
         now, whether the solution is there or not."""
-        called = zip(self.calls, values, strict=True)
-        return shown_more([self._evidence(call, row, value, witness) for call, value in called])
-
-    def _evidence(self, call: MetricCall, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
-        if isnan(value) or not (witness or call.key.has_interval):
-            return {}
-        return self._meter.evidence(call.key, call.of(row), value)
+        found: list[Mapping[str, Any]] = []
+        for call, value in zip(self.calls, values, strict=True):
+            is_shown = not isnan(value) and (witness or call.key.has_interval)
+            found.append(self._meter.evidence(call.key, call.of(row), value) if is_shown else {})
+        return shown_more(found)
 
     def check(self, row: Row, values: tuple[float, ...]) -> bool | None:
         """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""
         held = row in self.true
-        holds = self.exists(row) and self._satisfies(row, values, held)
+        holds = self.exists(row)
+        if holds and self._tests and not self._fixed:
+            holds = self._passes(values, held)
+        elif holds:
+            bindings = self.builder.solution(row)
+            holds = self._is_measured(values, bindings, held) and all(each.holds(bindings) for each in self._fixed)
         if holds == held:
             return None
         (self.true.add if holds else self.true.discard)(row)
         return holds
-
-    def _satisfies(self, row: Row, values: tuple[float, ...], held: bool) -> bool:
-        if self._tests and not self._fixed:
-            return self._passes(values, held)
-        bindings = self.builder.solution(row)
-        return self._is_measured(values, bindings, held) and all(each.holds(bindings) for each in self._fixed)
 
     def _passes(self, values: tuple[float, ...], held: bool) -> bool:
         return all(test.holds(values[place], held) for place, test in self._tests)
@@ -482,7 +464,7 @@ class MetricBlock:
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
-    def _follow(self, step: int) -> tuple[list[ValueChange], Turnout | None]:
+    def _follow(self, step: int) -> tuple[list[ValueChange], VertexChanges | None]:
         """Lets measures go on to the end of a step. What is reported before it is checked at once; what is reported
         there, and which vertices came and went, is returned."""
         last = int(np.searchsorted(self._page.step, step, side="right"))
@@ -529,7 +511,7 @@ class MetricBlock:
             yield from query.come(base)
         yield from query.select(came, gone)
 
-    def _turn(self, turnout: Turnout | None, affected: Affected) -> None:
+    def _turn(self, turnout: VertexChanges | None, affected: Affected) -> None:
         if turnout is None:
             return
         for vertex, came in zip(turnout.vertex.tolist(), turnout.came.tolist(), strict=True):
@@ -611,11 +593,10 @@ class MetricValues:
 
     def _spelled(self, shown: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """What metrics show, its edges as texts."""
-        edges = {"edges": [self._edge(each) for each in shown["edges"]]} if "edges" in shown else {}
-        return {**shown, **edges} or None
-
-    def _edge(self, edge: Iterable[int]) -> list[str]:
-        return spelled_edge(map(self._query.builder.vocabulary.term, edge))
+        if "edges" not in shown:
+            return shown or None
+        term = self._query.builder.vocabulary.term
+        return {**shown, "edges": [spelled_edge(map(term, edge)) for edge in shown["edges"]]}
 
 
 def shown_values(values: Sequence[float]) -> Shown | list[Shown]:

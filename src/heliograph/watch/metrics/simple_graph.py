@@ -205,9 +205,14 @@ def place_column(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> A
 
 
 @kernel()
-def _move(lists: NeighbourLists, vertex: Any, length: Any, k: Any) -> None:
-    """Moves a list to a block of 2^k places."""
-    block, start = _take(lists, k), np.int64(lists.heads[vertex, START])
+def _move(lists: Any, vertex: Any, length: Any, k: Any) -> None:
+    """Moves a list to a block of 2^k places, a free one or a new one."""
+    block, start = np.int64(lists.free[k]) - 1, np.int64(lists.heads[vertex, START])
+    if block < 0:
+        block = lists.used
+        lists.used = block + (_ONE << k)
+    else:
+        lists.free[k] = lists.pool[block]
     for i in range(length):
         lists.pool[block + i], lists.owners[block + i] = lists.pool[start + i], lists.owners[start + i]
     if lists.room[vertex] != 0:
@@ -221,7 +226,7 @@ def leave_list(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> Non
     start, last = lists.heads[vertex, START], np.int64(lists.heads[vertex, LENGTH]) - 1
     place = pairs[pair, place_column(lists, pairs, vertex, pair)]
     if place != last:
-        moved = lists.owners[start + last]
+        moved = np.int64(lists.owners[start + last])
         lists.pool[start + place], lists.owners[start + place] = lists.pool[start + last], moved
         pairs[moved, place_column(lists, pairs, vertex, moved)] = place
     lists.heads[vertex, LENGTH] = last
@@ -232,18 +237,6 @@ def leave_list(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> Non
             lists.room[vertex] = 0
         elif k > 1 and last << 2 <= _ONE << k:
             _move(lists, vertex, last, k - 1)
-
-
-@kernel()
-def _take(lists: Any, k: Any) -> Any:
-    """A block of 2^k places: a free one or a new one."""
-    block = np.int64(lists.free[k]) - 1
-    if block < 0:
-        block = lists.used
-        lists.used = block + (_ONE << k)
-    else:
-        lists.free[k] = lists.pool[block]
-    return block
 
 
 @kernel(inline=True)
@@ -346,7 +339,10 @@ def add_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
     if subject == object:
         return 0
     if graph.pairs[pair, column] == 1:
-        _enter_arc(graph, pair, subject, object)
+        graph.arcs += 1
+        if len(graph.out.heads):
+            join_list(graph.out, graph.pairs, subject, object, pair)
+            join_list(graph.into, graph.pairs, object, subject, pair)
         changed |= NEW_ARC
     return changed
 
@@ -354,7 +350,12 @@ def add_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
 @kernel()
 def _enter_pair(graph: SimpleGraph, slot: Any, key: Any) -> None:
     """A pair that no edge joined so far takes a number, and its place in lists."""
-    pair, one, other = _take_number(graph), (key - 1) >> 32, (key - 1) & 0x7FFFFFFF
+    pair, one, other = graph.free - 1, (key - 1) >> 32, (key - 1) & 0x7FFFFFFF
+    if pair < 0:
+        pair = graph.given
+        graph.given = pair + 1
+    else:
+        graph.free = graph.pairs[pair, A]
     graph.keys[slot], graph.numbers[slot] = key, pair
     graph.pairs[pair, A], graph.pairs[pair, B] = one, other
     graph.pairs[pair, FORWARD] = graph.pairs[pair, BACKWARD] = 0
@@ -371,29 +372,10 @@ def _enter_pair(graph: SimpleGraph, slot: Any, key: Any) -> None:
 
 
 @kernel(inline=True)
-def _take_number(graph: SimpleGraph) -> Any:
-    pair = graph.free - 1
-    if pair < 0:
-        pair = graph.given
-        graph.given = pair + 1
-    else:
-        graph.free = graph.pairs[pair, A]
-    return pair
-
-
-@kernel(inline=True)
 def _touch(graph: SimpleGraph, vertex: Any) -> None:
     graph.touching[vertex] += 1
     if graph.touching[vertex] == 1:
         graph.touched += 1
-
-
-@kernel()
-def _enter_arc(graph: SimpleGraph, pair: Any, subject: Any, object: Any) -> None:
-    graph.arcs += 1
-    if len(graph.out.heads):
-        join_list(graph.out, graph.pairs, subject, object, pair)
-        join_list(graph.into, graph.pairs, object, subject, pair)
 
 
 @kernel()
@@ -407,7 +389,10 @@ def drop_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
         return 0
     graph.pairs[pair, column] -= 1
     if subject != object and graph.pairs[pair, column] == 0:
-        _leave_arc(graph, pair, subject, object)
+        graph.arcs -= 1
+        if len(graph.out.heads):
+            leave_list(graph.out, graph.pairs, subject, pair)
+            leave_list(graph.into, graph.pairs, object, pair)
         changed = NEW_ARC
     if graph.pairs[pair, FORWARD] == 0 and graph.pairs[pair, BACKWARD] == 0:
         _leave_pair(graph, pair)
@@ -417,17 +402,9 @@ def drop_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
 
 
 @kernel()
-def _leave_arc(graph: SimpleGraph, pair: Any, subject: Any, object: Any) -> None:
-    graph.arcs -= 1
-    if len(graph.out.heads):
-        leave_list(graph.out, graph.pairs, subject, pair)
-        leave_list(graph.into, graph.pairs, object, pair)
-
-
-@kernel()
 def _leave_pair(graph: SimpleGraph, pair: Any) -> None:
     """A pair that no edge joins any more leaves the lists; its number is free."""
-    one, other = graph.pairs[pair, A], graph.pairs[pair, B]
+    one, other = np.int64(graph.pairs[pair, A]), np.int64(graph.pairs[pair, B])
     graph.taken -= 1
     _untouch(graph, one)
     if one == other:
@@ -455,9 +432,9 @@ def take_over(address: Any, log: Log, row: Any) -> Any:
     graph = simple_graph_at(address)
     while row < len(log.step) and has_room(graph):
         if log.change[row] == CAME:
-            add_edge(graph, log.subject[row], log.object[row])
+            add_edge(graph, np.int64(log.subject[row]), np.int64(log.object[row]))
         elif log.change[row] == WENT:
-            drop_edge(graph, log.subject[row], log.object[row])
+            drop_edge(graph, np.int64(log.subject[row]), np.int64(log.object[row]))
         row += 1
     return row
 
