@@ -325,7 +325,7 @@ class Route:
         with self._exchange.reading() as version:
             numbers = version.node_numbers()
             texts = version.arrays.texts.take(version.records_of(numbers))
-            return dict(zip(version.names(numbers).to_pylist(), texts.to_pylist(), strict=True))
+            return dict(zip(map(str, version.names(numbers).to_pylist()), texts.to_pylist(), strict=True))
 
     def stats(self) -> Stats:
         """The sum over all calls so far; `subscriptions` are the nodes now."""

@@ -728,7 +728,8 @@ def _read(items: Any) -> TableRows:
     if not isinstance(items, Iterable):
         return as_table("updates", items)  # which says what is taken
     updates: list[Any] = []
-    for item in [items] if is_single(items) else items:
+    each: Iterable[Any] = [items] if is_single(items) else items
+    for item in each:
         pair = isinstance(item, (tuple, list)) and len(item) == 2  # a publication `(id, [(s, p, o), …])`, or nothing
         is_several = pair and isinstance(item[1], (tuple, list, set, frozenset))
         updates += map(_as_update, item[1] if is_several else (item,))
