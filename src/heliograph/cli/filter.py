@@ -103,7 +103,7 @@ def filter_command(options: FilterCommand) -> int:
     from heliograph.cli.run import CommandRun
 
     once(options.interests, options.publications)
-    if check_cluster(options.cluster, options.output):
+    if check_cluster(options.cluster, options.output, objects=options.interests.objects):
         from heliograph.cli.spark import filter_on_spark
 
         return filter_on_spark(options)

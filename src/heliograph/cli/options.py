@@ -144,9 +144,15 @@ class SparkOptions:
         return self.follow or self.once
 
 
-def check_cluster(cluster: SparkOptions, output: OutputOptions, others: Sequence[str] = ()) -> bool:
-    """Whether to run on Spark; raises where options of Spark come without it."""
+def check_cluster(
+    cluster: SparkOptions, output: OutputOptions, others: Sequence[str] = (), objects: str = "names"
+) -> bool:
+    """Whether to run on Spark; raises where options of Spark come without it, or others with it."""
     if output.engine == "spark":
+        alone = ["--evidence"] * (output.evidence != "terms") + ["--objects"] * (objects != "names")
+        if alone:
+            fix = "use --engine embedded; or write texts in quotes, and take evidence as terms"
+            raise UsageError("HG-037", f"{alone[0]} with --engine spark", fix=fix)
         return True
     names = {each.name: "--shared" if each.name == "folder" else f"--{each.name}" for each in fields(cluster)}
     given = [*(option for name, option in names.items() if getattr(cluster, name)), *others]

@@ -75,7 +75,7 @@ def watch_command(options: WatchCommand) -> int:
 
     interests, evolution = options.interests, options.evolution
     once(interests, evolution.graph, evolution.updates)
-    if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
+    if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else [], interests.objects):
         from heliograph.cli.spark import watch_on_spark
 
         return watch_on_spark(options)
