@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from heliograph._version import __version__
+from heliograph import __version__
 
 PACKAGES = (
     "duckdb",

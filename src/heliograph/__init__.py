@@ -8,7 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heliograph._version import __version__
+__version__ = "0.1.0"
+
 
 if TYPE_CHECKING:
     from heliograph.errors import (

@@ -47,7 +47,6 @@ _LONG = 10**18  # nanoseconds
 # Around the first sizes of the kernels' buffers, with sizes between; see `watch.runner`.
 FLOODS = (150, 300, 300, 600, 1023, 1024, 1025, 1100, 1500, 2049, 4097)
 LARGE_FLOODS = (16_383, 16_385, 20_000, 65_535, 65_537)
-CRAMPED = ("_FIRST_STATES", "_FIRST_ITEMS", "_FIRST_EVENTS", "_FIRST_ROWS", "_FIRST_CHANGES", "_FIRST_JOURNAL")
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------
@@ -346,8 +345,8 @@ def play(scene: Scene, way: Way) -> tuple[list[Told], Program]:
     floods = any(kind == "flood" for kind, _ in scene.acts)
     over = 0 if floods else r.randrange(len(scene.acts) + 1)
     # A hash table has a power of two of places, and is never full.
-    least = {name: max(way.cramped or 0, 2) if name == "_FIRST_STATES" else way.cramped for name in CRAMPED}
-    changes = [(runner, name, size) for name, size in least.items()] if way.cramped is not None else []
+    least = {name: max(way.cramped or 0, 2) if name == "state" else way.cramped for name in runner._ROOM}
+    changes = [(runner, "_ROOM", least)] if way.cramped is not None else []
     with patched(*changes) as prelude, tempfile.TemporaryDirectory() as folder:
         program = Program(Watch, prelude=prelude, algorithm=way.algorithm, **scene.settings)
         _spend(program, -_LONG)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 LAYERS: tuple[dict[str, str], ...] = (
     {
-        "_version": "the version number",
         "errors": "the exception tree; every error has a code, a place and a fix",
         "values": "typed values of literals: numbers, dates, their order",
         "terms": "RDF terms and how they are spelled in cells",

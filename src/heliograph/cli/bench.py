@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heliograph._version import __version__
+from heliograph import __version__
 from heliograph.cli.main import show_pandas
 from heliograph.errors import SetupError, UsageError
 

@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated
 
-from heliograph._version import __version__
+from heliograph import __version__
 from heliograph.cli.main import Exit
 from heliograph.cli.options import option
 from heliograph.errors import StorageError

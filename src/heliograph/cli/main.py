@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from heliograph._version import __version__
+from heliograph import __version__
 from heliograph.errors import HeliographError, SetupError, UsageError
 
 # --- what the command line hides: pandas until something needs it, and what the JVM says unless somebody asks ---
