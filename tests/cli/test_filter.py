@@ -190,7 +190,7 @@ def test_a_cycle_in_the_taxonomy_is_reported_by_name_and_once(run: Run, subscrip
 def test_prefixes(run: Run) -> None:
     rows = [{"publication_id": "p", "subject": "ex:Ann", "property": "ex:knows", "object": "ex:Bob"}]
     query, publications = write("q.rq", "ASK { ex:Ann ex:knows ?x }"), save(rows, "p.csv")
-    assert run("filter", "-s", query, "-p", publications).code == 3
+    assert run("filter", "-s", query, "-p", publications).code == 1  # no subscription was accepted
     found = run("filter", "-s", query, "-p", publications, "--prefix", "ex=http://example.org/")
     assert (found.code, found.pairs) == (0, [("q", "p")])
 

@@ -184,7 +184,8 @@ def test_a_pattern_whose_row_was_only_counted_is_left_out_too(run: Run) -> None:
     wide = "".join(
         f'{{"subscription_id":"s{n}","subject":"?x","property":"knows","object":"?y"}}\n' for n in range(1200)
     )
-    Path("patterns.ndjson").write_text(wide + rows)
+    good = '{"subscription_id":"good","subject":"?x","property":"never","object":"?y"}\n'
+    Path("patterns.ndjson").write_text(wide + rows + good)
     found = run("filter", "--patterns", "patterns.ndjson", "-p", save(PUBLICATIONS, "p.csv"), "--stats", "stats.json")
     assert found.pairs == []
     assert json.loads(Path("stats.json").read_text())["rejected"] == 1200

@@ -85,6 +85,7 @@ class Watch:
         self._taxonomy: Taxonomy = Taxonomy() if taxonomy is None else taxonomy
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self._vocabulary, self._taxonomy, self._extent)
+        self._spelling = Spelling("terms", self._subscriptions.prefixes)
         self._sequence = SeqStream()
         self._reader = self._new_reader()
         self._measuring: set[str] = set()  # the ids of subscriptions that ask metrics
@@ -223,7 +224,10 @@ class Watch:
             self._count(outcome.stats)
         if rejected:
             warn_if_nothing(len(encoded), rejected, "updates")
-        return outcome.spelled(Spelling.of(evidence, self._subscriptions.prefixes)) if len(outcome) else outcome
+        if not outcome.stats.notifications:
+            return outcome
+        prefixes = self._subscriptions.prefixes
+        return outcome.spelled(self._spelling if evidence == "terms" else Spelling.of(evidence, prefixes))
 
     def _give_back(self) -> None:
         """Goes over to a vocabulary without the terms that nothing refers to, if these are more than the others."""
