@@ -19,7 +19,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from heliograph.compiled.compile import cache_dir, declared, is_warm
+from heliograph.compiled.compile import KERNELS, cache_dir, declared, is_warm
 
 _LOG = logging.getLogger("heliograph")
 
@@ -29,7 +29,7 @@ _LAST = {
     "watch": "watch.network_kernels.run",
     "route": "route.kernels.route",
     "metrics": "watch.metrics.paths.keep_paths",
-    "predicate index": "predicate.index_kernels.examine",
+    "vocabulary": "vocabulary.kernels.enter",  # a part of what a filter needs
 }
 _NICE = 5  # on one processor, beside work that never pauses, it still gets a quarter of the time
 
@@ -159,7 +159,9 @@ def compile_for_parent(need: str) -> None:
     if hasattr(os, "nice"):
         os.nice(_NICE)
     last = f"heliograph.{_LAST[need]}"
-    kernels = declared([need])
+    kernels = declared([need if need in KERNELS else "filter"])
+    if need not in KERNELS:
+        kernels = {name: entry for name, entry in kernels.items() if name.startswith(f"heliograph.{need}.")}
     for name in sorted(kernels, key=lambda name: name == last):
         for signature in kernels[name].signatures:
             kernels[name].dispatcher.compile(signature)
