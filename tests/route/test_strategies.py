@@ -17,28 +17,34 @@ from tests.route.worlds import World, answer, told, worlds
 
 
 @pytest.mark.parametrize(
-    ("spent_ns", "nodes", "warm", "pays"),
+    ("spent_ns", "nodes", "state", "pays"),
     [
-        (0, 10, True, False),
-        (0, SMALL + 1, True, True),
-        (0, SMALL + 1, False, False),
-        (WARM_NS, 10, True, True),
-        (WARM_NS, 10, False, False),
-        (COLD_NS, 10, False, True),
+        (0, 10, "ready", False),
+        (0, SMALL + 1, "ready", True),
+        (0, SMALL + 1, "compiling", False),
+        (WARM_NS, 10, "ready", True),
+        (WARM_NS, 10, "compiling", False),
+        (COLD_NS, 10, "compiling", False),
+        (WARM_NS, 10, "failed", False),
+        (COLD_NS, 10, "failed", True),
     ],
 )
 def test_kernels_are_loaded_when_they_pay(
-    monkeypatch: pytest.MonkeyPatch, spent_ns: int, nodes: int, warm: bool, pays: bool
+    monkeypatch: pytest.MonkeyPatch, spent_ns: int, nodes: int, state: str, pays: bool
 ) -> None:
     monkeypatch.setattr(strategies, "_KERNEL", "a module that nobody has loaded")
-    monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
+
+    def ready(need: str, overdue: bool) -> bool:
+        return state == "ready" or (state == "failed" and overdue)
+
+    monkeypatch.setattr(strategies, "ready", ready)
     auto = AutoRouting()
     auto._spent_ns = spent_ns
     engine = Route([(str(number),) for number in range(nodes)])
     with engine._exchange.reading() as version:
         assert auto.encodes(version) == pays
         monkeypatch.setattr(strategies, "_KERNEL", "sys")
-        assert auto.encodes(version)
+        assert auto.encodes(version) == (pays or state == "ready")
 
 
 def test_a_small_job_loads_no_kernel() -> None:

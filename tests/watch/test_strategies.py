@@ -81,7 +81,7 @@ def going_over(updates: int, make: Callable[..., WatchStrategy] = PlainStrategy)
     """Lets `AutoStrategy` go over to what `make` makes as soon as it has asked so many times whether that pays."""
     asked = 0
 
-    def pays(self: AutoStrategy, plain_ns: int, much: bool) -> bool:
+    def pays(self: AutoStrategy, foreseen_ns: int, measures: bool, much: bool) -> bool:
         nonlocal asked
         asked += 1
         return asked > updates
@@ -146,7 +146,7 @@ def test_much_to_do(
 ) -> None:
     for name in ("SUBSCRIPTIONS", "ROWS"):
         monkeypatch.setattr(strategies, name, limit)
-    monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
+    monkeypatch.setattr(strategies, "ready", lambda need, overdue: warm)
     assert strategy_after(ACTS[act]) is chosen
 
 
@@ -158,8 +158,30 @@ def test_long_work_pays(
 ) -> None:
     monkeypatch.setattr(strategies, "WARM_NS", warm_ns)
     monkeypatch.setattr(strategies, "COLD_NS", cold_ns)
-    monkeypatch.setattr(strategies, "is_warm", lambda name: False)
+    monkeypatch.setattr(strategies, "ready", lambda need, overdue: overdue)  # as where compiling failed
     assert strategy_after(ACTS["publish"]) is chosen
+
+
+def test_while_kernels_are_compiled_plain_updates_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "WARM_NS", 0)
+    asked: list[str] = []
+
+    def ready(need: str, overdue: bool) -> bool:
+        asked.append(need)
+        return need == "watch" and len(asked) > 5
+
+    monkeypatch.setattr(strategies, "ready", ready)
+    monkeypatch.setattr(strategies, "indexed", Over)
+    watch = Watch()
+    assert isinstance(watch._strategy, AutoStrategy)
+    watch.subscribe(("s", "SELECT * { FILTER(hg:degree(?x) > 1) }"))
+    told = [watch.publish([("+", "a", "p", f"b{number}")]) for number in range(6)]
+    assert [len(each) for each in told] == [0, 1, 0, 0, 0, 0]
+    assert asked.count("metrics") > 0  # the kernels of the watch are there, those of its metric are not
+    assert watch._strategy._plain is not None
+    watch.unsubscribe(["s"])
+    watch.publish([("+", "a", "p", "c")])
+    assert watch._strategy._plain is None
 
 
 @pytest.mark.parametrize(
@@ -179,7 +201,7 @@ def test_metrics_that_would_take_long_pay_at_once(query: str, size: int, chosen:
         watch.subscribe([("s", query), ("t", query)])
         watch._strategy._choose()  # type: ignore[attr-defined]
 
-    with mock.patch.object(strategies, "is_warm", return_value=False):
+    with mock.patch.object(strategies, "ready", return_value=False):
         assert strategy_after(act) is chosen
 
 
@@ -243,7 +265,7 @@ def test_a_large_save_is_loaded_by_the_kernels(tmp_path: Path, monkeypatch: pyte
     watch.load_graph(many(6))
     watch.save(tmp_path / "w")
     monkeypatch.setattr(strategies, "ROWS", 5)
-    monkeypatch.setattr(strategies, "is_warm", lambda name: True)
+    monkeypatch.setattr(strategies, "ready", lambda need, overdue: True)
     monkeypatch.setattr(strategies, "indexed", Over)
     loaded = Watch.load(tmp_path / "w")
     assert isinstance(loaded._strategy, AutoStrategy)

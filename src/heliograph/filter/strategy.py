@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from heliograph.compiled.compile import is_warm
+from heliograph.compiled.background import ready
 from heliograph.errors import UsageError, own_failure
 from heliograph.filter.encode import Publication, decode
 from heliograph.filter.interests import closure_of, interests_of_batch, interests_singly
@@ -390,12 +390,15 @@ def matches_of(
 
 
 # --- auto: pairs while there is little to do, the index as soon as it pays -----------------------------------------
-# A small job ends in milliseconds without compiling or loading a kernel; a large one builds the index once. The law:
-# the change is made between two calls of `publish` or at the beginning of one, so every call sees one version.
+# A small job ends in milliseconds without compiling or loading a kernel; a large one builds the index once. Where the
+# kernels have yet to be compiled, another process does that, and pairs are looked at until it is done. The law: every
+# call of `publish` sees one version. The change is made between two calls, at the beginning of one, or between two of
+# its publications if nothing was subscribed or unsubscribed since it began.
 
 FEW = 2_000  # subscriptions up to which they are kept as they are, until there is something to do
 PAIRS = 4_000  # pairs looked at in one's life before the index is built: a fraction of a second
-COLD = 25  # so many times that, where the kernels have yet to be compiled, which takes half a minute
+COLD = 25  # so many times that takes some seconds: then compiling here pays, if it was not possible in the background
+MANY = 100_000  # subscriptions whose pairs with one publication take so long: kernels are compiled at once
 
 
 class AutoMatcher(Matcher):
@@ -416,7 +419,7 @@ class AutoMatcher(Matcher):
 
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
-            if isinstance(self._held, PairwiseMatcher) and len(self._naive) + len(subscriptions) > FEW:
+            if isinstance(self._held, PairwiseMatcher) and self._pays(len(self._naive) + len(subscriptions)):
                 self._change()
             return self._held.insert(subscriptions)
 
@@ -434,10 +437,17 @@ class AutoMatcher(Matcher):
             self._spent += len(version) * publications
             held = self._held
             if isinstance(held, PairwiseMatcher):
-                if self._spent <= PAIRS or not (self._spent > COLD * PAIRS or is_warm()):
+                if self._spent <= PAIRS or not self._is_ready():
                     return version
                 held = self._change()
             return held.version()
+
+    def followed(self, version: PairwiseVersion) -> PairwiseVersion | IndexedVersion:
+        """The index of just what a version holds, if the kernels are there by now; otherwise the version itself."""
+        with self._lock:
+            if not self._is_ready() or self._naive.version() is not version.pairs:
+                return version
+            return self._change().version()
 
     def whole(self) -> Segment | None:
         return self._held.whole()
@@ -447,7 +457,16 @@ class AutoMatcher(Matcher):
 
     def adopt(self, segment: Segment) -> None:
         with self._lock:
-            self._change().adopt(segment)
+            if len(segment.owners) > MANY or self._is_ready():
+                self._change()
+            self._held.adopt(segment)
+
+    def _pays(self, subscriptions: int) -> bool:
+        """Whether so many subscriptions are put into an index before anything is published."""
+        return subscriptions > MANY or (subscriptions > FEW and self._is_ready())
+
+    def _is_ready(self) -> bool:
+        return ready("filter", overdue=self._spent > COLD * PAIRS)
 
     def _change(self) -> IndexedMatcher:
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
@@ -470,7 +489,40 @@ class AutoVersion:
         held = self.held
         if isinstance(held, PairwiseVersion):
             held = self.matcher.chosen(held, len(publications.ids))
+            if isinstance(held, PairwiseVersion) and len(held) * len(publications.ids) > PAIRS:
+                return self._match_in_parts(held, publications, failures)
         return held.match(publications, failures)
+
+    def _match_in_parts(self, pairs: PairwiseVersion, publications: Publications, failures: Failures) -> Matches:
+        """Some publications at a time, until they are done or the kernels are there for the rest."""
+        parts: list[tuple[int, Matches]] = []
+        first, last = 0, len(publications.ids)
+        held: PairwiseVersion | IndexedVersion = pairs
+        while first < last:
+            if first and isinstance(held, PairwiseVersion):
+                held = self.matcher.followed(held)
+            end = min(last, first + max(1, PAIRS // len(pairs))) if isinstance(held, PairwiseVersion) else last
+            parts.append((first, held.match(publications.some(first, end), failures)))
+            first = end
+        return _joined(parts)
+
+
+def _joined(parts: Sequence[tuple[int, Matches]]) -> Matches:
+    """The matches of publications one after another, each part with the number of its first one."""
+    matches = [each for _, each in parts]
+    sizes = [sum(map(len, each.owners)) for each in matches]
+    places = [each.place + start for each, start in zip(matches, np.cumsum([0, *sizes[:-1]]), strict=True)]
+    return Matches(
+        np.concatenate([each.publication + first for first, each in parts]),
+        np.concatenate(places),
+        [own for each in matches for own in each.owners],
+        matches[0].subscriptions,
+        any(each.counted for each in matches),
+        sum(each.candidates for each in matches),
+        sum(each.lookup_ns for each in matches),
+        sum(each.verify_ns for each in matches),
+        lambda: chain.from_iterable(each.slow() for each in matches),
+    )
 
 
 # --- by name ------------------------------------------------------------------------------------------------------

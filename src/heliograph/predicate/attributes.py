@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heliograph.compiled.background import ready
 from heliograph.compiled.growing import Growing, fixed
 from heliograph.errors import Place, PublicationError
 from heliograph.predicate.evaluate import lookup
@@ -203,7 +204,7 @@ class _Texts:
 
 def hash_texts(texts: mapped.Texts, key: int) -> npt.NDArray[np.uint64]:
     """The hash of each text with its head: in plain Python where they are few."""
-    if not mapped.pays(len(texts.heads)):
+    if not (mapped.pays(len(texts.heads)) and ready("vocabulary", overdue=True)):
         heads = texts.heads.tolist()
         return np.array([hash_text(head, text_at(texts, row), key) for row, head in enumerate(heads)], np.uint64)
     from heliograph.vocabulary import kernels as hashing
@@ -476,7 +477,7 @@ def pays(count: int) -> bool:
     """
     if _KERNEL in sys.modules:
         return count >= _HOT
-    return count >= (_WARM if "numba" in sys.modules else _COLD)
+    return count >= (_WARM if "numba" in sys.modules else _COLD) and ready("route", overdue=True)
 
 
 class JsonColumn(NamedTuple):

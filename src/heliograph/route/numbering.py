@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from heliograph.compiled.background import ready
 from heliograph.compiled.growing import fixed
 from heliograph.io.coerce import Array
 from heliograph.predicate.layout import Int32s, Int64s
@@ -130,7 +131,9 @@ class Ids:
 
     def extend(self, ids: Array, numbers: Int32s, table: Table | None = None) -> None:
         """Adds ids, all different; the first ones may come with a hash table made before, which may be mapped."""
-        if table is not None or (self.table is None and not self.later and pays(len(ids))):
+        if table is not None or (
+            self.table is None and not self.later and pays(len(ids)) and ready("vocabulary", overdue=True)
+        ):
             self._stored, self._numbers = _flat(ids), numbers
             self.table = make_table(self._stored) if table is None else table
         else:
@@ -193,7 +196,7 @@ def number_nodes(count: int, sources: Int32s, targets: Int32s) -> Numbering:
     """The components and the order of so many nodes with these edges."""
     offsets, ends = rows_by(sources, targets, count)
     roots = np.argsort(np.bincount(targets, minlength=count) > 0, kind="stable").astype(np.int32)
-    if not pays(count):
+    if not (pays(count) and ready("route", overdue=True)):
         return _number_plainly(offsets.tolist(), ends.tolist(), roots.tolist())
     from heliograph.route import kernels
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from heliograph.compiled.background import ready
 from heliograph.errors import Place, StorageError, UsageError
 from heliograph.io.coerce import Array
 from heliograph.predicate.layout import Int32s
@@ -120,7 +121,7 @@ def _ids(name: str, packed: PackedExchange, ids: Array, numbers: Int32s) -> Ids:
     """With the hash table that was saved, or with one of their own where there is none, or they are few."""
     slots, marks = packed.arrays.get(f"{name}.slots"), packed.arrays.get(f"{name}.marks")
     table = None
-    if slots is not None and marks is not None and pays(len(ids)):
+    if slots is not None and marks is not None and pays(len(ids)) and ready("vocabulary", overdue=True):
         table = Table(slots, marks, packed.keys.get(name, 0))
         _check_hashes(table, len(ids))
     made = Ids()

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict
 from weakref import WeakKeyDictionary
@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.compiled.compile import is_warm
+from heliograph.compiled.background import ready
 from heliograph.compiled.growing import fixed
 from heliograph.errors import UsageError
 from heliograph.io.coerce import json_text
@@ -647,10 +647,11 @@ def _regions(version: Version, starts: Int32s) -> Int64s:
 
 _KERNEL = "heliograph.route.kernels"
 
-# How long the plain walk may take in an engine's life before the kernels are loaded, which takes about a second, or
-# compiled, which takes about a minute.
+# How long the plain walk may take in an engine's life before the kernels are loaded, which takes about a second. Where
+# they have to be compiled, which takes about a minute, another process does that meanwhile; only if it cannot, they are
+# compiled here.
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
-SMALL = 2_000  # nodes; for more of them, kernels that need no compiling are loaded at once
+SMALL = 2_000  # nodes; for more of them, kernels are loaded at once
 
 SEEDS = ("dag", "dag-skip", "general", "scc-skip", "index-bfs", "bfs")
 ALGORITHMS = ("auto", "lanes", "walk", *SEEDS)
@@ -714,15 +715,9 @@ class AutoRouting:
         return (self._lanes if self._pays(version) else self._plain).stream(version, events, row, options)
 
     def _pays(self, version: Version) -> bool:
-        if _KERNEL in sys.modules:
-            return True
-        if self._spent_ns < WARM_NS and version.graph.node_count <= SMALL:
+        if _KERNEL not in sys.modules and self._spent_ns < WARM_NS and version.graph.node_count <= SMALL:
             return False
-        return self._spent_ns >= COLD_NS or self._is_warm
-
-    @cached_property
-    def _is_warm(self) -> bool:
-        return is_warm("route.kernels.route")
+        return ready("route", overdue=self._spent_ns >= COLD_NS)
 
 
 def strategy(name: str) -> Strategy:

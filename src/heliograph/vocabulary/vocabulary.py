@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heliograph.compiled.background import ready
 from heliograph.errors import TermError
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term, TermKind, check_unicode
@@ -51,6 +52,7 @@ from heliograph.vocabulary.mapped import unpack as unpack_terms
 
 KIND, VERSION = "vocabulary", 1
 _VALUE, _QUALIFIER = itemgetter(1), itemgetter(2, 3)
+_HUGE = 2_000_000  # cells that take Python as long as compiling the kernels does
 
 
 class CellIds(NamedTuple):
@@ -242,7 +244,9 @@ class Vocabulary:
 
     def _takes_many(self, count: int) -> bool:
         """Whether so many texts are worth an interner table. An overlay over an overlay has none."""
-        return columns.is_worth(count, len(self)) and (self.base is None or self.base.base is None)
+        if not columns.is_worth(count, len(self)) or not (self.base is None or self.base.base is None):
+            return False
+        return count >= _HUGE or ready("vocabulary", overdue=True)
 
     def _intern_pieces(self, arrays: Iterable[pa.Array[Any]], column: CellColumn) -> CellIds:
         """The ids of Arrow arrays of strings, block by block, through the interner table."""
@@ -353,7 +357,7 @@ class Vocabulary:
     def only(self, ids: Ids) -> Vocabulary:
         """A new vocabulary of these terms alone: ids[i] has the id i there. The ids are distinct."""
         kept = Vocabulary()
-        if columns.is_worth(len(ids), 0):
+        if columns.is_worth(len(ids), 0) and ready("vocabulary", overdue=True):
             found = kept.intern_cells(self.spell(ids), Position.OBJECT)
             if not found.errors and np.array_equal(found.ids, np.arange(len(ids))):
                 return kept

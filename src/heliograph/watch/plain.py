@@ -401,6 +401,11 @@ class PlainStrategy:
         """About how long the metrics that are asked will take of the next update, with so many edges more."""
         return self._effort.foreseen_ns(len(self._graph.edges) + coming)
 
+    @property
+    def measures(self) -> bool:
+        """Whether any metric is asked."""
+        return self._effort.asked
+
     def load(self, updates: UpdateColumns) -> None:
         self._graph.load(updates.updates(self._vocabulary))
         self._stale.update(dict.fromkeys(self._entries))

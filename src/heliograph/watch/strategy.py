@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.compiled.compile import is_warm
+from heliograph.compiled.background import ready
 from heliograph.errors import FAILED, SubscriptionError, UsageError, own_failure
 from heliograph.model import Explanation, Rejected
 from heliograph.subscriptions import Subscription
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
 ALGORITHMS = ("auto", "plain", "indexed")
 
 # How long the plain way may take in an engine's life, the metrics of the next update included, before the kernels are
-# loaded, which takes about a second, or compiled, which takes about a minute.
+# loaded, which takes about a second. Where they have to be compiled, which takes about a minute, another process does
+# that meanwhile; only if it cannot, or if the metrics of one update would take so long, they are compiled here.
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
 
-# With more than so many of them, kernels that need no compiling are loaded at once.
+# With more than so many of them, kernels are loaded at once.
 SUBSCRIPTIONS, ROWS = 2_000, 20_000
 
-_KERNEL = "watch.network_kernels.run"
 _LOG = logging.getLogger("heliograph")
 
 
@@ -308,8 +307,9 @@ class AutoStrategy:
     def _choose(self, much: bool = False, coming: int = 0) -> WatchStrategy:
         """Goes over to the kernels if they pay; `much` says that there is plainly much to do, and `coming` how many
         edges there will be more."""
-        if self._plain is not None and self._pays(self._spent_ns + self._plain.foreseen_ns(coming), much):
-            self._go_over(self._plain)
+        plain = self._plain
+        if plain is not None and self._pays(plain.foreseen_ns(coming), plain.measures, much):
+            self._go_over(plain)
         return self._held
 
     def _go_over(self, plain: PlainStrategy) -> None:
@@ -318,19 +318,19 @@ class AutoStrategy:
         held.restore(plain.snapshot())
         self._held, self._plain = held, None
 
-    def _pays(self, plain_ns: int, much: bool) -> bool:
+    def _pays(self, foreseen_ns: int, measures: bool, much: bool) -> bool:
+        plain_ns = self._spent_ns + foreseen_ns
         if plain_ns < WARM_NS and not much:
             return False
-        return plain_ns >= COLD_NS or self._is_warm
+        if foreseen_ns >= COLD_NS:
+            return True
+        overdue = plain_ns >= COLD_NS
+        return ready("watch", overdue) and (not measures or ready("metrics", overdue))
 
     def _spend(self, began: int) -> int:
         now = time.perf_counter_ns()
         self._spent_ns += now - began
         return now
-
-    @cached_property
-    def _is_warm(self) -> bool:
-        return is_warm(_KERNEL)
 
 
 def check_algorithm(name: str) -> None:

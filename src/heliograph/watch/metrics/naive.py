@@ -543,6 +543,11 @@ class Effort:
                 del self._askers[metric]
                 self._terms[_power(metric)] -= _reading_ns(metric)
 
+    @property
+    def asked(self) -> bool:
+        """Whether there are any."""
+        return bool(self._askers)
+
     def foreseen_ns(self, edges: int) -> int:
         """About how long one update takes. There are taken to be as many vertices as edges."""
         return sum(2 * ns * edges**power for power, ns in self._terms.items())
