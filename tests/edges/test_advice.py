@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from heliograph import Filter, HeliographError, Route
+from heliograph.predicate.form import to_sql
+from heliograph.predicate.parser import parse_predicate
+from heliograph.route.lint import lint_route
 
 
 def _refusal(query: str) -> str:
@@ -82,3 +85,43 @@ def test_asking_for_an_element_of_a_list(predicate: str, advice: str) -> None:
 
 def test_in_without_something_before_it() -> None:
     assert "did you mean IN" not in _refusal("ASK { ?x :p ?y FILTER(IN (1)) }")
+
+
+@pytest.mark.parametrize(
+    ("predicate", "advice", "event"),
+    [
+        ("tags @> 'x'", "tags = 'x'", {"tags": ["a", "x"]}),
+        ("a.tags @> 'x'", "a.tags = 'x'", {"a": {"tags": ["x"]}}),
+        ("'x' <@ \"my tags\"", "\"my tags\" = 'x'", {"my tags": ["x"]}),
+        ("'it''s' IN tags", "tags = 'it''s'", {"tags": ["it's"]}),
+        ("'x' NOT IN tags", "NOT tags = 'x'", {"tags": ["a"]}),
+        ("x IN tags", "tags = x", {"x": 5, "tags": [4, 5]}),
+        ("x IN [1, 2]", "x IN (1, 2)", {"x": 2}),
+        ('x LIKE "a%"', "'a%'", None),
+        ('x IN ("a", "b")', "'a'", None),
+        ("tags CONTAINS 'x'", "tags = 'a'", {"tags": ["a"]}),
+        ("title = web server", "'web server'", None),
+        ("IN (1)", "x IN (1, 2)", {"x": 1}),
+        ("at > NOW()", "with the event", None),
+    ],
+)
+def test_what_to_write_instead(predicate: str, advice: str, event: dict[str, object] | None) -> None:
+    (refused,) = Route(nodes=[("P", None), ("N", predicate)], edges=[("P", "N")]).rejected
+    assert advice in refused.message
+    if event is not None:
+        assert len(Route(nodes=[("P", None), ("N", advice)], edges=[("P", "N")]).route("P", event)) == 1
+
+
+@pytest.mark.parametrize("path", ["user.name", "event.user", 'a."user"', '"default"', '"CURRENT_DATE"'])
+def test_part_of_a_nested_attribute_may_be_such_a_word(path: str) -> None:
+    form = parse_predicate(f"{path} = 1")
+    assert parse_predicate(to_sql(form)) == form
+
+
+def test_lint_says_that_double_quotes_name_an_attribute() -> None:
+    nodes = [("P", None), ("A", 'service = "web-1"'), ("B", "\"home town\" = 'Nice'"), ("C", "x = '\"a\"'")]
+    edges = [("P", "A"), ("P", "B"), {"source": "P", "target": "C", "targeting": 'q <> "it\'s" AND q <> "b".c'}]
+    found = [(row["subject_id"], row["code"], row["message"]) for row in lint_route(nodes, edges).to_pylist()]
+    assert [(id, code) for id, code, _ in found] == [("A", "HG-705"), ("P → C", "HG-705")]
+    assert "'web-1'" in found[0][2]
+    assert "'it''s'" in found[1][2]
