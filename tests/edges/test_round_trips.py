@@ -39,7 +39,7 @@ def test_every_term_reads_back(term: Term) -> None:
     assert parse_cell(spell(term)) == term
 
 
-@pytest.mark.parametrize("label", ["a‿b", "a·", "˂", "1", "_", "a..b", "a:b", "é̍", "a-", "\u200dx", "𐀀"])
+@pytest.mark.parametrize("label", ["a‿b", "a·", "˂", "1", "_", "a..b", "é̍", "a-", "\u200dx", "𐀀"])
 def test_what_a_document_calls_its_nodes_reads_back(label: str, tmp_path: Path) -> None:
     (found,) = _published(tmp_path / "a.nt", f"_:{label} <urn:heliograph:p> _:{label} .\n")
     assert found.proof["bindings"] == [{"o": f"_:{label}", "s": f"_:{label}"}]
