@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from heliograph import Filter, HeliographError, Route
+from heliograph import Filter, HeliographError, Route, Watch
 from heliograph.predicate.form import to_sql
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route.lint import lint_route
@@ -125,3 +127,40 @@ def test_lint_says_that_double_quotes_name_an_attribute() -> None:
     assert [(id, code) for id, code, _ in found] == [("A", "HG-705"), ("P → C", "HG-705")]
     assert "'web-1'" in found[0][2]
     assert "'it''s'" in found[1][2]
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT (COUNT(*) AS ?n) { ?x :p ?y }", "SELECT (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x"]
+)
+def test_the_advice_for_a_count_without_a_condition_is_accepted(query: str) -> None:
+    with pytest.raises(HeliographError) as refused:
+        Watch().subscribe("q", query)
+    said = str(refused.value)
+    assert refused.value.code == "HG-524"
+    assert ("top_k_of" in said) == ("GROUP BY" not in query)
+    assert "GROUP BY ?x HAVING (COUNT(*) >= 10)" in said or "GROUP BY" not in query
+    Watch().subscribe("q", f"{query} HAVING (COUNT(*) >= 10)")
+    if "GROUP BY" not in query:
+        Watch().subscribe(("q", None, query, '{"top_k_of": {"set": "name", "k": 3}}'))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<!DOCTYPE html><html><head/></html>", 'rel="alternate"'),
+        ('<opml version="2.0"><body/></opml>', "list of feeds"),
+        ('<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>', "sitemap"),
+        ('{"version": "https://jsonfeed.org/version/1.1"}', ".jsonld"),
+        ("", "an empty file"),
+        (" \n", "an empty file"),
+        ("<catalog/>", "rdf:RDF, rss and feed"),
+        ("plain words", "no root element"),
+    ],
+)
+def test_what_is_no_feed_is_called_by_its_name(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(text)
+    engine = Filter()
+    engine.subscribe("q", "ASK { ?s :p ?o }")
+    (refused,) = engine.publish(tmp_path / "a.xml").rejected
+    assert refused.code == "HG-309"
+    assert said in refused.message
