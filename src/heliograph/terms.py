@@ -139,6 +139,13 @@ def is_container_member(predicate: Term) -> bool:
     return _CONTAINER_MEMBER.match(predicate.value) is not None
 
 
+# Turtle's and SPARQL's letters, and the marks that may stand among them, as parts of a set of characters.
+NAME_START = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+NAME_MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
+
 # --- reading a cell ---------------------------------------------------------------------------------------------
 
 # Nearly every cell of a table is such a name: it needs no escape, and has a character that is in no number.
@@ -150,7 +157,8 @@ _BARE = re.compile(
     r"|(?P<double>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)|(?P<boolean>true|false)"
 )
 _LITERAL = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(.+))?', re.DOTALL)
-_BLANK = re.compile(r"_:([^\W_](?:[\w.\-·]*[\w\-·])?|[_](?:[\w.\-·]*[\w\-·])?)")
+# As in N-Triples, where a label may hold colons; any letter or digit that Python knows may stand in it too.
+_BLANK = re.compile(rf"_:([\w:{NAME_START}](?:[\w.:\-{NAME_START}{NAME_MARKS}]*(?<!\.))?)")
 _VARIABLE = re.compile(r"\?(\w+)")
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
@@ -256,7 +264,9 @@ def _datatype(text: str, prefixes: Mapping[str, str], cell: str) -> str:
     term = _read_iri(text) if text[0] == "<" and text[-1] == ">" else None
     if term is None and ":" in text and text[0] != "_":
         term = _read_prefixed(text, prefixes)
-    if term is None or term.kind is not TermKind.IRI or term.value == RDF_LANG_STRING:
+    if term is not None and term.value == RDF_LANG_STRING:
+        raise TermError("HG-103", f"a text of rdf:langString without a language: {_short(cell)}", fix='write "text"@en')
+    if term is None or term.kind is not TermKind.IRI:
         raise TermError("HG-103", f"no datatype in {_short(cell)}", fix="write ^^xsd:date or ^^<iri> behind the quote")
     return term.value
 
@@ -277,7 +287,9 @@ def _read_prefixed(text: str, prefixes: Mapping[str, str]) -> Term:
         match = _BLANK.fullmatch(text)
         if match is None:
             raise TermError(
-                "HG-107", f"not a blank node label: {_short(text)}", fix="write _: and letters, digits, _ . or -"
+                "HG-107",
+                f"not a blank node label: {_short(text)}",
+                fix="write _: and letters, digits, _ - : or, inside, a dot",
             )
         return Term(TermKind.BLANK, match[1])
     prefix, _, local = text.partition(":")
@@ -317,6 +329,11 @@ def _escaped_character(match: re.Match[str]) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise TermError("HG-103", f"{match[0]} is no character", fix="use a Unicode scalar value")
     return chr(code)
+
+
+def is_label(text: str) -> bool:
+    """Whether a blank node of this label can be written in a cell."""
+    return _BLANK.fullmatch("_:" + text) is not None
 
 
 def _short(text: str, limit: int = 60) -> str:

@@ -213,6 +213,7 @@ def test_names_classes_and_shapes() -> None:
         ("a", "HG-713", "b"),
         ("a", "HG-714", None),
         ("a", "HG-717", "<http://example.org/year>"),
+        ("b", "HG-721", None),
         ("b", "HG-715", None),
     ]
 

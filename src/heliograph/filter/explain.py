@@ -238,7 +238,7 @@ def incomparable(part: Expression, solution: Solution) -> Iterator[str]:
                     yield from _compared(value, choice)
         elif isinstance(here, Call) and here.name in ("CONTAINS", "STRSTARTS", "STRENDS", "REGEX") and here.arguments:
             value = _known(here.arguments[0], solution)
-            if value is not None and (value.kind is not TermKind.LITERAL or kind_of(value) != "a string"):
+            if value is not None and kind_of(value) not in ("a string", "a string with a language"):
                 yield f"{here.name} takes a string, {spell_node(value)} is {kind_of(value)}{_as_text(value)}"
 
 
@@ -250,7 +250,7 @@ def _known(side: Expression, solution: Solution) -> Term | None:
 
 def _compared(left: Term, right: Term) -> Iterator[str]:
     one, other = kind_of(left), kind_of(right)
-    if one != other:
+    if one != other and (left.is_literal or right.is_literal):  # names, IRIs and blank nodes compare
         name = left if other == "a string" else right
         yield f"{one} and {other} do not compare: {spell_node(left)}, {spell_node(right)}{_as_text(name)}"
 

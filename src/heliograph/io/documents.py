@@ -134,8 +134,16 @@ def _read_xml(document: OpenedDocument, interner: Interner) -> DocumentTriples:
     prolog = read_prolog(document.data)
     root = prolog.root
     if root is None:
-        fix = "give XML whose root is rdf:RDF, rss or feed"
-        raise DocumentError("HG-309", "no root element that can be read", place=Place(document.name, None, 1), fix=fix)
+        start = bytes(document.data[:64]).lstrip(b"\xef\xbb\xbf \t\r\n")
+        what, fix = "no root element that can be read", "give XML whose root is rdf:RDF, rss or feed"
+        if not bytes(document.data).strip():
+            what = "an empty file"
+        elif start[:1] in (b"{", b"["):
+            what, fix = (
+                "JSON in place of XML",
+                "give JSON-LD a name that ends in .jsonld; a JSON Feed is not read: give RSS or Atom",
+            )
+        raise DocumentError("HG-309", what, place=Place(document.name, None, 1), fix=fix)
     dialect = dialect_of(root, document.data)
     if dialect is not None:
         return read_feed(document, root, dialect, interner)
@@ -143,7 +151,17 @@ def _read_xml(document: OpenedDocument, interner: Interner) -> DocumentTriples:
         return read_rdf_xml(document, prolog, interner)
     fix = "give RDF/XML, RSS or Atom: their roots are rdf:RDF, rss and feed"
     shown = root.qname.decode("utf-8", "replace")[:60]
+    fix = _NO_FEEDS.get(shown.rpartition(":")[2].lower(), fix)
     raise DocumentError("HG-309", f"XML whose root is {shown}", place=Place(document.name), fix=fix)
+
+
+# By the root of what is often taken for a feed.
+_NO_FEEDS = {
+    "html": 'this is a web page: give the feed that its <link rel="alternate" type="application/rss+xml"> names',
+    "opml": "this is a list of feeds: give the feeds that its outlines name in xmlUrl",
+    "urlset": "this is a sitemap: give the site's RSS or Atom feed",
+    "sitemapindex": "this is a list of sitemaps: give the site's RSS or Atom feed",
+}
 
 
 # --- many small documents, read together ---

@@ -34,7 +34,7 @@ from heliograph.errors import DocumentError, HeliographError, Place, TermError
 from heliograph.io import xml as guards
 from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, Prolog, check_entities, shortened
 from heliograph.model import MOST_REPORTED, MessageLimit, Rejected
-from heliograph.terms import Term, TermKind, blank, literal, parse_cell
+from heliograph.terms import RDF_LANG_STRING, Term, TermKind, blank, is_label, literal, parse_cell
 from heliograph.values import XSD_STRING
 
 if TYPE_CHECKING:
@@ -126,14 +126,15 @@ def _graph_starts(data: npt.NDArray[np.uint8], spaces: Numbers, first: Numbers, 
 #
 # The law: texts of one canonical term have one id. A blank node's label means a node of its own document only. Labels
 # that a document gives are kept; nodes without one are named `anon1`, `anon2`, … in the order of their appearance in
-# the call, so that a run can be repeated; a document's own `anon…` is renamed likewise.
+# the call, so that a run can be repeated; a document's own `anon…` is renamed likewise, and so is a label that no cell
+# can spell, such as the `a.` that RDF/XML allows.
 
 ABSENT = -1  # the graph of a triple in the default graph
-REFUSED = -2  # a term of RDF 1.2 that no table, query or notification could spell
+REFUSED = -2  # a term that no table, query or notification could spell: of RDF 1.2, or without the language it needs
 
 _IRI_KIND, _LITERAL_KIND = TermKind.IRI, TermKind.LITERAL  # members of an enumeration are slow to look up
 _UNLABELLED = re.compile(r"[a-f][0-9a-f]{19,31}|anon[0-9]+")  # pyoxigraph writes 128 random bits in hexadecimal
-_MAYBE_UNLABELLED = re.compile(rb"_:(?:[a-f][0-9a-f]{19}|anon[0-9])")
+_MAYBE_UNLABELLED = re.compile(rb"_:(?:[a-f][0-9a-f]{19}|anon[0-9])|(?<!\S)_:\S*+(?<=\.) ")
 _new = tuple.__new__  # `Term(…)` by its own constructor takes half as long again
 
 
@@ -209,7 +210,8 @@ class Interner:
             label = text[2:-1]
             known = self._blanks.get(label)
             if known is None:
-                known = self._next_blank() if _UNLABELLED.fullmatch(label) else blank(label)
+                own = is_label(label) and not _UNLABELLED.fullmatch(label)
+                known = blank(label) if own else self._next_blank()
                 self._blanks[label] = known
             return known
         if text in self.ready:
@@ -232,7 +234,8 @@ def _literal(text: str) -> Term | None:
     if text[close + 1] == "@":
         language = text[close + 2 : -1]
         return None if "--" in language else literal(text[1:close], language=language)
-    return literal(text[1:close], text[close + 4 : -2])
+    datatype = text[close + 4 : -2]
+    return None if datatype == RDF_LANG_STRING else literal(text[1:close], datatype)
 
 
 # --- contexts of JSON-LD within limits ---
@@ -637,9 +640,12 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
     if not kept.all():
         texts = [text or "" for block in blocks for text in block.to_pylist()]
         starts = (np.flatnonzero(~kept) * width).tolist()
-        fix = "state it without << >> and without a base direction; the other triples were read"
         for start in starts[:MOST_REPORTED]:
-            message = f"a term of RDF 1.2 in {shortened(''.join(texts[start : start + width]).strip())}"
+            what, fix = "a term of RDF 1.2", "state it without << >> and without a base direction"
+            if any(text.endswith(f'"^^<{RDF_LANG_STRING}> ') for text in texts[start : start + width]):
+                what, fix = "a text of rdf:langString without a language", 'write "text"@en'
+            message = f"{what} in {shortened(''.join(texts[start : start + width]).strip())}"
+            fix += "; the other triples were read"
             rejected.append(Rejected.of(DocumentError("HG-308", message, place=Place(name), fix=fix), name))
         rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_REPORTED:])
         codes = codes[kept]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heliograph.errors import HeliographError
 from heliograph.filter.encode import Publication, decode
+from heliograph.filter.explain import kind_of
 from heliograph.filter.strategy import PAIRS, Failures
 from heliograph.io.publications import Publications
 from heliograph.model import SubscriptionCost, slowest
@@ -56,6 +58,7 @@ class DataSample:
     properties: Counter[Term] = field(default_factory=Counter)
     classes: Counter[Term] = field(default_factory=Counter)
     publications: list[Publication] = field(default_factory=list)
+    kinds: dict[Term, dict[str, Term]] = field(default_factory=dict)  # by property: what its values are, one of each
 
     def learn(self, publications: Publications) -> None:
         """Takes note of a batch."""
@@ -67,6 +70,14 @@ class DataSample:
         self.properties[RDFS_MEMBER] += sum(count for term, count in counts.items() if is_container_member(term))
         for predicate in counts.keys() & {RDF_TYPE, RDFS_SUBCLASS_OF}:
             self._learn_classes(publications, predicate)
+        self._learn_kinds(publications)
+
+    def _learn_kinds(self, publications: Publications) -> None:
+        predicates, objects = (column.astype(np.int64) for column in publications.triples[1:])
+        term = publications.vocabulary.term
+        for pair in np.unique(predicates << 32 | objects).tolist():
+            value = term(pair & 0xFFFFFFFF)
+            self.kinds.setdefault(term(pair >> 32), {}).setdefault(sort_of(value), value)
 
     def _learn_classes(self, publications: Publications, predicate: Term) -> None:
         rows = publications.triples.predicate == publications.vocabulary.find_many([predicate])[0]
@@ -79,6 +90,11 @@ def _counted(publications: Publications, column: Ids) -> dict[Term, int]:
     ids, counts = np.unique(column, return_counts=True)
     term = publications.vocabulary.term
     return {term(id): count for id, count in zip(ids.tolist(), counts.tolist(), strict=True)}
+
+
+def sort_of(term: Term) -> str:
+    """The kind of a value; names, IRIs and blank nodes are one, because they compare with each other."""
+    return kind_of(term) if term.is_literal else "a name"
 
 
 # --- the cost of a shape ----------------------------------------------------------------------------------------
@@ -206,6 +222,7 @@ def _multiplied(predicate: Node, ends: Sequence[Variable]) -> str:
 # expensive in a large one. What is counted then are ways through the edges, before conditions: the product of the
 # ways of parts that share no variable.
 
+ENOUGH = 10  # publications, below which it says little that a query matches all of them
 STEPS = 20  # edges looked at, for each publication of the sample, from which on a subscription is expensive
 WAYS = 1_000  # through the edges of one publication, from which on they are many
 SUSPECTS = 50  # queries whose ways are counted in a large job
@@ -238,6 +255,11 @@ class Trial:
             if entry.steps >= STEPS * published:
                 yield int(entry.subscription_id), self._said(entry, published)
 
+    def everywhere(self, published: int) -> Iterator[Cost]:
+        """The queries that every publication matched."""
+        if published >= ENOUGH:
+            yield from ((int(id), all_matched(published)) for id, count in self._matched.items() if count == published)
+
     def _said(self, entry: SubscriptionCost, published: int) -> str:
         tried = min(entry.publications, published)  # one that the whole query decided was searched for before
         matched, each = self._matched[entry.subscription_id], entry.steps // tried
@@ -251,6 +273,27 @@ class Trial:
 def is_small(queries: int, sample: DataSample) -> bool:
     """Whether every query can be asked of every publication."""
     return queries * sample.size <= PAIRS
+
+
+def matches_all(queries: Iterable[tuple[int, Query]], sample: DataSample) -> Iterator[Cost]:
+    """The queries that every publication of the sample matches, if these were all kept."""
+    if ENOUGH <= sample.size == len(sample.publications):
+        for place, query in queries:
+            plan = QueryPlan.of(query)
+            if all(is_true_of(plan, publication.world) for publication in sample.publications):
+                yield place, all_matched(sample.size)
+
+
+def is_true_of(plan: QueryPlan, world: World) -> bool:
+    """Whether it matches; one that asks for too much is given up, and matches nothing that we know of."""
+    try:
+        return plan.matches(world)
+    except HeliographError:
+        return False
+
+
+def all_matched(published: int) -> str:
+    return f"matches everything: all {published:,} publications of the sample; ask for less"
 
 
 def many_ways(queries: Iterable[tuple[int, Query]], sample: DataSample) -> Iterator[Cost]:

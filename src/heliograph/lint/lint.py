@@ -15,8 +15,8 @@ from heliograph.io.publications import Publications
 from heliograph.io.schemas import TABLES
 from heliograph.io.sources import collector_paused
 from heliograph.io.tables import as_table
-from heliograph.lint.cost import SUSPECTS, DataSample, Trial, expenses, is_small, many_ways
-from heliograph.lint.queries import Kinds, NameCheck, never_bound, replaced, why_never
+from heliograph.lint.cost import SUSPECTS, DataSample, Trial, expenses, is_small, many_ways, matches_all
+from heliograph.lint.queries import Kinds, NameCheck, kinds_apart, never_bound, replaced, why_always, why_never
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.partition.containment import Forest
 from heliograph.sparql.query import Compare, Expression, Query, Values, children, conjuncts, walk
@@ -34,7 +34,7 @@ from heliograph.watch.options import Options, check_options, read_options
 TWICE = "HG-501"
 SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"
 PREDICTED, MEASURED = "HG-715", "HG-716"
-UNBOUND = "HG-719"
+UNBOUND, APART_KINDS, EVERYTHING = "HG-719", "HG-720", "HG-721"
 
 
 class Finding(NamedTuple):
@@ -433,6 +433,8 @@ class Linter:
             *((each.place, Finding(each.id, NEVER, never[each.place])) for each in sound if each.place in never),
             *covered([each for each in possible if each.stands and each.place not in reported], self._taxonomy),
             *self._apart(possible),
+            *self._of_other_kinds(possible),
+            *self._everything(possible),
             *self._expensive(possible),
             *self._unseen(sound),
             *((each.place, Finding(each.id, UNBOUND, why)) for each in sound for why in never_bound(each.query)),
@@ -454,6 +456,17 @@ class Linter:
         for each in sound:
             yield from ((each.place, Finding(each.id, APART, why)) for why in kinds.apart(each.query))
 
+    def _of_other_kinds(self, sound: list[Sound]) -> Iterator[Placed]:
+        for each in sound if self._sample.size else ():
+            yield from (
+                (each.place, Finding(each.id, APART_KINDS, why)) for why in kinds_apart(each.query, self._sample)
+            )
+
+    def _everything(self, sound: list[Sound]) -> Iterator[Placed]:
+        for each in sound:
+            if (why := why_always(each.query, self._taxonomy)) is not None:
+                yield each.place, Finding(each.id, EVERYTHING, why)
+
     def _expensive(self, sound: list[Sound]) -> Iterator[Placed]:
         foretold = {each.place: [*expenses(each.query, self._taxonomy)] for each in sound}
         for each in sound:
@@ -468,10 +481,16 @@ class Linter:
             trial = Trial([(each.place, each.query) for each in queries.values()], self.vocabulary, self._taxonomy)
             for publications in self._batches:
                 trial.publish(publications)
+            everywhere = trial.everywhere(self._sample.size)
             costs = list(trial.costs(self._sample.size))
             yield from ((place, Finding(queries[place].id, MEASURED, said)) for place, said in costs)
             places = [*(place for place, _ in costs), *(each.place for each in foretold if each.place in queries)]
             asked = {place: queries[place] for place in places[:SUSPECTS]}
+        else:
+            everywhere = matches_all([(place, each.query) for place, each in queries.items()], self._sample)
+        for place, said in everywhere:
+            if why_always(queries[place].query, self._taxonomy) is None:  # else that was said
+                yield place, Finding(queries[place].id, EVERYTHING, said)
         for place, said in many_ways([(place, each.query) for place, each in asked.items()], self._sample):
             yield place, Finding(queries[place].id, MEASURED, said)
 

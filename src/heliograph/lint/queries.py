@@ -1,4 +1,4 @@
-"""What is wrong with one query: it can never match, names nothing that is in use, or asks for what nothing binds."""
+"""What is wrong with one query: it can never match, or always; names nothing in use, or asks for what nothing binds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from itertools import combinations, pairwise
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from heliograph.lint.cost import DataSample, shortened
+from heliograph.filter.explain import kind_of
+from heliograph.lint.cost import DataSample, is_true_of, shortened, sort_of
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import (
     And,
@@ -35,6 +36,8 @@ from heliograph.sparql.query import (
     children,
     conjuncts,
     spell_expression,
+    spell_node,
+    spell_pattern,
     variables_in,
     walk,
 )
@@ -51,17 +54,22 @@ from heliograph.sparql.regions import (
     holds,
     just,
 )
-from heliograph.sparql.solve import QueryPlan
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import (
     PLAIN,
     PREFIXES,
     RDF_LANG_STRING,
     RDF_TYPE,
+    RDFS_MEMBER,
     Position,
     Term,
     TermKind,
     Variable,
+    iri,
+    literal,
+    plain_name,
+    python_value,
     spell,
     value_of,
 )
@@ -522,6 +530,124 @@ def _only_counts(expression: Expression) -> bool:
         case Compare() | In():
             return all(isinstance(part, (Term, Count)) for part in children(expression))
     return False
+
+
+# --- why a query matches everything -----------------------------------------------------------------------------
+# The law: what is said to match everything matches every publication that has a triple. Without conditions a query is
+# monotone: what one triple of three names that it does not know satisfies, with the taxonomy, any triple does; with
+# conditions, what the taxonomy alone satisfies.
+
+_UNKNOWN = (iri("urn:heliograph:lint:subject"), iri("urn:heliograph:lint:property"), iri("urn:heliograph:lint:object"))
+
+
+def why_always(query: Query, taxonomy: Taxonomy) -> str | None:
+    """Why every publication matches, or None."""
+    if query.having is not None or query.metrics or not all(map(_may_always_hold, query.patterns)):
+        return None
+    plan = QueryPlan.of(query)
+    if is_true_of(plan, world(Graph(()), taxonomy)):
+        why = "the taxonomy alone satisfies it" if query.patterns else "it asks nothing"
+        return f"matches everything: {why}, whatever is published; add an edge that documents have"
+    if not query.filters and is_true_of(plan, world(Graph([_UNKNOWN]), taxonomy)):
+        return "matches everything: any triple satisfies it; name a property, a class or a value"
+    return None
+
+
+def _may_always_hold(pattern: TriplePattern | ClassPattern) -> bool:
+    """Whether a taxonomy or any triple may satisfy it."""
+    return isinstance(pattern, ClassPattern) or isinstance(pattern.predicate, Variable) or pattern.predicate == RDF_TYPE
+
+
+# --- values of another kind -------------------------------------------------------------------------------------
+# Constants that are compared with values of which the sample has none of their kind: a text with names, a date with
+# dateTimes, a number with texts. All of it is about the sample, and is reported as such.
+
+_TAKE_TEXT = ("CONTAINS", "STRSTARTS", "STRENDS", "REGEX")
+_STRINGS = ("a string", "a string with a language")
+
+Met = Mapping[str, Term]  # by the kind of a value: one that was met
+
+
+def kinds_apart(query: Query, sample: DataSample) -> Iterator[str]:
+    """What is asked of values that are of other kinds wherever the sample has them."""
+    met: dict[Variable, Met] = {}
+    for pattern in query.patterns:
+        if isinstance(pattern, ClassPattern) or pattern.predicate in (RDF_TYPE, RDFS_MEMBER):
+            continue
+        kinds = sample.kinds.get(pattern.predicate) if isinstance(pattern.predicate, Term) else None
+        if not kinds:
+            continue
+        if isinstance(pattern.object, Term):
+            if sort_of(pattern.object) not in kinds:
+                yield _other_kind(spell_pattern(pattern), pattern.object, kinds)
+        else:
+            known = met.get(pattern.object, kinds)
+            met[pattern.object] = {kind: term for kind, term in known.items() if kind in kinds}
+            if known and not met[pattern.object]:
+                both = f"{_said_kinds(known)}, and {_said_kinds(kinds)}"
+                yield f"{pattern.object} joins values of kinds that are never equal: in the sample {both}"
+    met = {variable: kinds for variable, kinds in met.items() if kinds}
+    for block in query.values:
+        for at, variable in enumerate(block.variables):
+            terms = [row[at] for row in block.rows]
+            if variable in met and terms and not any(term is None or sort_of(term) in met[variable] for term in terms):
+                yield _other_kind(f"VALUES {variable}", next(filter(None, terms)), met[variable])
+    for condition in query.filters:
+        for node in dict.fromkeys(walk(condition)):
+            yield from _asked_of_other_kinds(node, met)
+
+
+def _asked_of_other_kinds(node: Expression, met: Mapping[Variable, Met]) -> Iterator[str]:
+    """What a comparison or a text test asks of a variable whose values are never of that kind."""
+    match node:
+        case Compare(_, Variable() as variable, Term() as constant) | Compare(
+            _, Term() as constant, Variable() as variable
+        ):
+            if sort_of(constant) not in met.get(variable, (sort_of(constant),)):
+                yield _other_kind(shortened(spell_expression(node)), constant, met[variable])
+        case Compare(_, Variable() as left, Variable() as right) if left in met and right in met:
+            if not met[left].keys() & met[right].keys():
+                kinds = f"in the sample {left} is {_said_kinds(met[left])}, {right} {_said_kinds(met[right])}"
+                yield f"{shortened(spell_expression(node))} compares values of kinds that never compare: {kinds}"
+        case In(Variable() as variable, choices) if variable in met and choices:
+            terms = [choice for choice in choices if isinstance(choice, Term)]
+            if len(terms) == len(choices) and not any(sort_of(term) in met[variable] for term in terms):
+                yield _other_kind(shortened(spell_expression(node)), terms[0], met[variable])
+        case Call(name, (Variable() as variable, *_)) if name in _TAKE_TEXT and variable in met:
+            if not any(kind in met[variable] for kind in _STRINGS):
+                fix = f"write STR({variable})"
+                if "a name" in met[variable]:
+                    fix += ', or publish texts: in quotes, or with objects="texts" (--objects texts)'
+                shown = shortened(spell_expression(node))
+                yield f"{shown} takes a string, and in the sample {variable} is {_said_kinds(met[variable])}; {fix}"
+
+
+def _other_kind(asked: str, constant: Term, met: Met) -> str:
+    what = f"{spell_node(constant)} is {kind_of(constant)}"
+    return f"{asked}: {what}, and in the sample the value is always {_said_kinds(met)}; {_instead(constant, met)}"
+
+
+def _said_kinds(met: Met) -> str:
+    return " or ".join(f"{kind_of(term)} ({shortened(spell_node(term))})" for term in met.values())
+
+
+def _instead(constant: Term, met: Met) -> str:
+    """What to write so that the kinds are the same."""
+    asked = sort_of(constant)
+    if asked in _STRINGS and "a name" in met:
+        name = plain_name(constant.value).value.removeprefix(PLAIN)
+        return f'as a name write :{name}, or publish texts: in quotes, or with objects="texts" (--objects texts)'
+    if asked == "a name" and "a string" in met:
+        return f"as text write {spell_node(literal(str(python_value(constant))))}"
+    if asked == "a string" and "a number" in met:
+        return "write the number without quotes"
+    if asked == "a number" and "a string" in met:
+        return "publish numbers without quotes, or ask for the text"
+    if asked == "a string" and "a string with a language" in met:
+        return 'write the language too, as in "text"@en, or compare STR(…)'
+    if {asked, *met} == {"xsd:date", "xsd:dateTime"}:
+        return f"write a constant of {next(iter(met))}, or compare STR(…)"
+    return "write a constant of that kind"
 
 
 # --- the nearest name -------------------------------------------------------------------------------------------

@@ -101,6 +101,11 @@ ACCEPT = Constant(True)
 # construct we refuse.
 KEYWORDS = frozenset("AND OR NOT IN BETWEEN LIKE ILIKE ESCAPE IS NULL TRUE FALSE".split())
 RESERVED = frozenset("SELECT WHERE CASE EXISTS DISTINCT ANY ALL SOME INTERVAL WITH VALUES".split())
+# Words for which a database puts in a value of its own; here nothing does. `user.name` is an attribute all the same.
+FILLED_IN = frozenset(
+    "CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP CURRENT_USER SESSION_USER SYSTEM_USER USER "
+    "CURRENT_ROLE CURRENT_CATALOG CURRENT_SCHEMA DEFAULT".split()
+)
 # Words that begin a refused construct after an operand, and are plain names elsewhere: `limit > 5`.
 TRAILING = frozenset(
     "SIMILAR REGEXP RLIKE GLOB COLLATE OVERLAPS ISNULL NOTNULL GROUP ORDER LIMIT HAVING UNION INTERSECT EXCEPT".split()
@@ -170,7 +175,7 @@ def spell_value(value: Scalar | bool) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    return bool(_PLAIN.match(name)) and name.upper() not in KEYWORDS and name.upper() not in RESERVED
+    return bool(_PLAIN.match(name)) and name.upper() not in KEYWORDS | RESERVED | FILLED_IN
 
 
 def _write_in(form: In) -> str:

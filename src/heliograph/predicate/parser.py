@@ -16,6 +16,7 @@ from heliograph.predicate import form
 from heliograph.predicate.evaluate import Attributes, ends_in_escape, evaluate
 from heliograph.predicate.form import (
     ACCEPT,
+    FILLED_IN,
     KEYWORDS,
     RESERVED,
     TRAILING,
@@ -33,6 +34,8 @@ from heliograph.predicate.form import (
     conjunction,
     disjunction,
     negation,
+    spell_path,
+    spell_value,
 )
 
 # --- SQL predicate text to tokens, in one pass of one regular expression ----------------------------------------------
@@ -49,7 +52,7 @@ _TOKEN = re.compile(
     rf"|(?P<number>{NUMBER})"
     rf"|(?P<string>{STRING})"
     r'|(?P<quoted>"(?>[^"]*(?:""[^"]*)*)")'
-    r"|(?P<foreign>=[=<>!]|&&|\|\||::|:=|<=>|->>?)"
+    r"|(?P<foreign>=[=<>!]|@>|<@|&&|\|\||::|:=|<=>|->>?)"
     r"|(?P<symbol><>|!=|<=|>=|[=<>(),.+-])"
     r"|(?P<end>\Z)"
     r"|(?P<bad>.))",
@@ -58,7 +61,7 @@ _TOKEN = re.compile(
 _KINDS = {number: name for name, number in _TOKEN.groupindex.items()}
 _NAME, _SYMBOL = _TOKEN.groupindex["name"], _TOKEN.groupindex["symbol"]
 _REFUSED = (_TOKEN.groupindex["foreign"], _TOKEN.groupindex["bad"])
-_WORDS = {word: word for word in KEYWORDS | RESERVED | TRAILING}
+_WORDS = {word: word for word in KEYWORDS | RESERVED | FILLED_IN | TRAILING}
 
 
 class Token(NamedTuple):
@@ -74,6 +77,7 @@ _new = tuple.__new__  # twice as fast as calling the NamedTuple, and there are a
 
 _COMPUTE = "compute the value before publishing and compare the attribute with a constant"
 _LIST = "a comparison with a list already asks for one of its elements"
+_HOLDS = "write {list} = {element}: on an attribute that is a list it holds if one element does"
 
 # Characters and operators of other dialects and of fuller SQL: what each is called, and what to write instead.
 _FOREIGN = {
@@ -86,9 +90,11 @@ _FOREIGN = {
     "::": ("a cast (::)", "compare with a constant of the attribute's own type; nothing is ever cast"),
     ":=": ("an assignment", "write = for equality"),
     "<=>": ("the operator <=>", "write x = v OR x IS NULL"),
+    "@>": ("the operator @>", _HOLDS.format(list="tags", element="'a'")),
+    "<@": ("the operator <@", _HOLDS.format(list="tags", element="'a'")),
     "->": ("a JSON operator", "write a nested attribute as a.b"),
     "->>": ("a JSON operator", "write a nested attribute as a.b"),
-    "!": ("the operator !", "write NOT"),
+    "!": ("the operator !", "write NOT, or <> for unequal"),
     **dict.fromkeys("*/%^", ("arithmetic", _COMPUTE)),
     "|": ("a bitwise operator", "write OR"),
     "&": ("a bitwise operator", "write AND"),
@@ -117,7 +123,7 @@ def tokenize(text: str) -> list[Token]:
             if group in _REFUSED:
                 if tokens and tokens[0].kind in RESERVED:  # SELECT * FROM t: the parser names its first word
                     return [*tokens, Token("end", "", match.start(group))]
-                raise _foreign(text, Token(kind, word, match.start(group)))
+                raise _foreign(text, Token(kind, word, match.start(group)), tokens)
         append(_new(Token, (kind, word, match.start(group))))
     return tokens
 
@@ -135,7 +141,7 @@ def unsupported(name: str, text: str, token: Token, fix: str) -> PredicateError:
     return predicate_error("HG-452", f"{name} is not supported in a predicate", text, token, fix)
 
 
-def _foreign(text: str, token: Token) -> PredicateError:
+def _foreign(text: str, token: Token, before: list[Token]) -> PredicateError:
     if token.text in ("'", '"'):
         what, mark = ("string", "single") if token.text == "'" else ("quoted name", "double")
         fix = f"close it with a {mark} quote, and double a {mark} quote inside it"
@@ -147,17 +153,39 @@ def _foreign(text: str, token: Token) -> PredicateError:
         shown = word[0] if word and word[0] else token.text
         fix = "write numbers as 5, -2.5 or 1e6, and strings in single quotes"
         return predicate_error("HG-450", f"{shown[:40]!r} is not a number", text, token._replace(text=shown), fix)
+    if token.text == "[" and before and before[-1].kind == "IN":
+        return unsupported("a list in brackets", text, token, "write the values in parentheses, as in x IN (1, 2)")
     if token.text in _FOREIGN:
         name, fix = _FOREIGN[token.text]
+        if token.text in ("@>", "<@"):
+            fix = _holds(text, token, before) or fix
         return unsupported(name, text, token, fix)
     fix = "strings stand in single quotes, and names with such characters in double quotes"
     return predicate_error("HG-450", f"{token.text!r} cannot stand in a predicate", text, token, fix)
+
+
+# The right side of @>: a name or a constant, but no '{a,b}' and '["a"]', which are several.
+_SIDE = re.compile(r"""\s*+((?>[^\W\d][\w$.]*|"[^"]+"|'(?![\[{])[^']*'|[0-9.]+))(?!\s*[\[(])""")
+
+
+def _holds(text: str, token: Token, before: list[Token]) -> str | None:
+    """What to write for `tags @> 'x'` and `'x' <@ tags`; None where the sides are more than a name and a constant."""
+    right = _SIDE.match(text, token.start + len(token.text))
+    first = len(before) - 1
+    while first > 1 and before[first - 1].kind == ".":
+        first -= 2
+    if right is None or first < 0 or before[first].kind not in _NAMES | {"string", "number"}:
+        return None
+    left = text[before[first].start : token.start].strip()
+    whole, part = (left, right[1]) if token.text == "@>" else (right[1], left)
+    return None if whole[0] in "'0123456789." else _HOLDS.format(list=whole, element=part)
 
 
 # --- what SQL knows and predicates do not, each by its name and with a rewrite where there is one ---------------------
 
 _QUOTE = 'write an attribute of that name in double quotes: "{name}"'
 _ALONE = "give the condition alone"
+_NOW = "give the time with the event, as an attribute of a name of your own such as now"
 _SIDES = "write an attribute and a constant around it, as in age > 30"
 
 _FUNCTIONS = {
@@ -170,6 +198,7 @@ _FUNCTIONS = {
     "STARTS_WITH": "write x LIKE 'a%'",
     "CAST": "compare with a constant of the attribute's own type; nothing is ever cast",
     "TRY_CAST": "compare with a constant of the attribute's own type; nothing is ever cast",
+    **dict.fromkeys(("NOW", "GETDATE", "CURDATE", "SYSDATE", "TODAY"), _NOW),
     "DATE": "write the date as a string, 'YYYY-MM-DD': strings of that form compare in order of time",
     "TIMESTAMP": "write the time as a string, 'YYYY-MM-DDThh:mm:ssZ': such strings compare in order of time",
 }
@@ -195,11 +224,32 @@ _AFTER = {
     "-": ("arithmetic", _COMPUTE),
 }
 
+# Words after an operand that other languages compare with.
+_COMPARING = {
+    **dict.fromkeys(("CONTAINS", "HAS", "INCLUDES"), _FUNCTIONS["CONTAINS"]),
+    **dict.fromkeys(("STARTSWITH", "STARTS_WITH", "STARTS", "BEGINS"), _FUNCTIONS["STARTS_WITH"]),
+    **dict.fromkeys(("ENDSWITH", "ENDS_WITH", "ENDS"), "write x LIKE '%a'"),
+    **dict.fromkeys(("MATCHES", "MATCH"), "write LIKE with % and _, or several joined with OR"),
+    **dict.fromkeys(("EQ", "EQUALS"), "write = for equality"),
+    **dict.fromkeys(("NE", "NEQ"), "write <> for unequal"),
+    "LT": "write <",
+    "LE": "write <=",
+    "LTE": "write <=",
+    "GT": "write >",
+    "GE": "write >=",
+    "GTE": "write >=",
+}
+
 # Words and signs of the language itself in the place of an operand.
 _MISPLACED = {
     "AND": "write a condition on each side of AND",
     "OR": "write a condition on each side of OR",
     "NOT": "NOT stands before a whole condition: NOT (x = y)",
+    "IN": "write an attribute before it, as in x IN (1, 2)",
+    "BETWEEN": "write an attribute before it, as in x BETWEEN 1 AND 5",
+    "LIKE": "write an attribute before it, as in x LIKE 'a%'",
+    "ILIKE": "write an attribute before it, as in x ILIKE 'a%'",
+    "IS": "write an attribute before it, as in x IS NULL",
     "end": "complete the condition, as in age > 30 AND topic = 'Sports'",
     ")": "write a condition or a constant before it",
     ",": "write a constant on each side of the comma",
@@ -232,13 +282,18 @@ _IS = {
 }
 
 
-def refuse_after_operand(text: str, token: Token) -> PredicateError:
-    """The token stands where AND, OR or the end was expected."""
+def refuse_after_operand(text: str, token: Token, before: Token) -> PredicateError:
+    """The token stands where AND, OR or the end was expected, behind the token `before`."""
     if token.kind in _AFTER:
         name, fix = _AFTER[token.kind]
         return unsupported(name, text, token, fix)
     fix = "close every parenthesis once" if token.kind == ")" else "join conditions with AND or OR"
-    return predicate_error("HG-451", f"expected AND, OR or the end, got {_shown(token)}", text, token, fix)
+    message = f"expected AND, OR or the end, got {_shown(token)}"
+    if token.kind == "name" and before.kind in _NAMES:
+        fix = _COMPARING.get(token.text.upper()) or (
+            f"{fix}; a text of several words stands in single quotes: '{_shown(before)} {_shown(token)}'"
+        )
+    return predicate_error("HG-451", message, text, token, fix)
 
 
 def refuse_operand(text: str, token: Token) -> PredicateError:
@@ -246,11 +301,26 @@ def refuse_operand(text: str, token: Token) -> PredicateError:
     if token.kind in _INSTEAD:
         name, fix = _INSTEAD[token.kind]
         return unsupported(name, text, token, f"{fix}; or {_QUOTE.format(name=token.text)}")
+    if token.kind in FILLED_IN:
+        return refuse_filled_in(text, token)
     message = f"expected an attribute or a constant, got {_shown(token)}"
     if token.kind == "end":
         message = "the text ends where an attribute or a constant is expected"
     elsewhere = _QUOTE.format(name=token.text) if token.text.isalpha() else _SIDES
-    return predicate_error("HG-451", message, text, token, _MISPLACED.get(token.kind, elsewhere))
+    fix = _MISPLACED.get(token.kind, elsewhere)
+    if token.kind in KEYWORDS and fix is not elsewhere:
+        fix = f"{fix}; or {elsewhere}"
+    return predicate_error("HG-451", message, text, token, fix)
+
+
+def refuse_filled_in(text: str, token: Token) -> PredicateError:
+    """A word for which a database puts in the time, the user or a default; an event brings all values itself."""
+    word = token.text.upper()
+    given = "today" if "DATE" in word else "now" if "TIME" in word else "me"
+    fix = f"give the value with the event, as an attribute of a name of your own such as {given}"
+    if word == "DEFAULT":
+        fix = "write the constant itself"
+    return unsupported(f"the word {word}", text, token, f"{_QUOTE.format(name=token.text)}; or {fix}")
 
 
 def refuse_call(text: str, name: Token, following: Token) -> PredicateError:
@@ -312,6 +382,17 @@ def parse_predicate(text: str | None) -> Predicate:
     return Parser(text, tokenize(text)).parse()
 
 
+def quoted_sides(text: str) -> list[str]:
+    """The names in double quotes that a condition compares something with: `web-1` in `service = "web-1"`."""
+    tokens = tokenize(text)
+    sides = [
+        token.text[1:-1].replace('""', '"')
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if token.kind == "quoted" and before.kind in _COMPARISONS and after.kind != "."
+    ]
+    return list(dict.fromkeys(sides))
+
+
 def compile_predicates(texts: Sequence[str | None]) -> list[Predicate | PredicateError]:
     """The compiled form, or the error, of each text. Texts that differ in their constants only are parsed once."""
     shapes = PredicateShapes()
@@ -353,7 +434,7 @@ class Parser:
         return self._advance()
 
     def _refuse_next(self) -> NoReturn:
-        raise refuse_after_operand(self._text, self._token)
+        raise refuse_after_operand(self._text, self._token, self._tokens[self._place - 1])
 
     def _condition(self) -> Item:
         item = self._conjunct()
@@ -468,7 +549,13 @@ class Parser:
         return negation(test) if negated else test
 
     def _in(self, subject: Attribute | Literal) -> Predicate:
-        self._advance()
+        negated = self._tokens[self._place - 1].kind == "NOT"
+        start = self._advance()
+        if self._token.kind in _NAMES:
+            whole = spell_path(self._attribute().path)
+            part = spell_path(subject.path) if isinstance(subject, Attribute) else _shown(subject.token)
+            fix = _HOLDS.format(list=f"NOT {whole}" if negated else whole, element=part)
+            raise unsupported(f"IN with the attribute {whole} in place of constants", self._text, start, fix)
         self._expect("(", "after IN", "write the values as in x IN (1, 2)")
         if self._token.kind == ")":
             self._fail("HG-451", "IN needs at least one value", self._token, "write FALSE for a test that never holds")
@@ -523,6 +610,8 @@ class Parser:
         fix = "write a number, a string in single quotes, TRUE, FALSE or NULL"
         if isinstance(item, Attribute):
             fix = "write one comparison of two attributes for each, joined with AND or OR"
+            if start.kind == "quoted":
+                fix = f"double quotes name an attribute; a text stands in single quotes: {_as_text(item)}"
         self._fail("HG-451", f"expected a constant {where}, got {_shown(start)}", start, fix)
 
     def _operand(self) -> Item:
@@ -531,7 +620,7 @@ class Parser:
         if kind == "name" and self._tokens[self._place + 1].kind not in _CONTINUES:
             self._advance()
             return Attribute((token.text,), token)
-        if kind in _NAMES:
+        if kind in _NAMES or (kind in FILLED_IN and self._tokens[self._place + 1].kind == "."):
             return self._attribute()
         if kind in ("number", "string"):
             self._advance()
@@ -620,6 +709,11 @@ def _membership(path: Path, values: list[Literal]) -> Predicate:
     tests: list[Predicate] = [In(path, plain)] if plain else []
     tests += [Truth(path, wanted) for wanted in (True, False) if any(literal.value is wanted for literal in values)]
     return disjunction(tests)
+
+
+def _as_text(attribute: Attribute) -> str:
+    """A name that was meant as a text."""
+    return spell_value(_shown(attribute.token._replace(text=".".join(attribute.path))))
 
 
 def _shown(token: Token) -> str:

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.io.schemas import TABLES
 from heliograph.predicate import layout
 from heliograph.predicate.evaluate import never_holds
+from heliograph.predicate.form import spell_value
 from heliograph.predicate.layout import NEVER, Int32s, Int64s, Programs
-from heliograph.predicate.parser import parse_predicate
+from heliograph.predicate.parser import parse_predicate, quoted_sides
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, FLAGS, LISTED_NODE, REFUSED, TARGET
 from heliograph.route.numbering import rows_by, strings
@@ -76,6 +78,7 @@ class _View:
         texts = strings(arrays.edge_texts.take(arrays.serials[self.edges[shut]]))
         for name, text, target in zip(self._edge_names(shut), texts, strings(names(self.targets[shut])), strict=True):
             yield name, "HG-702", f"the targeting can never hold: {text}", target
+        yield from self._quoted()
         lost = self._nodes(self.entered & ~self._reached() & ~self.closed)
         first = np.full(len(self.entered), len(self.targets), np.int64)
         np.minimum.at(first, self.targets, np.arange(len(self.targets)))
@@ -91,6 +94,20 @@ class _View:
     def _nodes(self, flags: Flags) -> Int32s:
         """The nodes with a flag, in the order of reporting."""
         return self.nodes[flags[self.nodes]]
+
+    def _quoted(self) -> Iterator[Row]:
+        """Targeting that compares with a name in double quotes, where a text was probably meant."""
+        names, arrays, nodes = self.version.names, self.version.arrays, self._nodes(~self.refused)
+        for texts, named in (
+            (arrays.texts.take(self.version.records_of(nodes)), lambda rows: strings(names(nodes[rows]))),
+            (arrays.edge_texts.take(arrays.serials[self.edges]), self._edge_names),
+        ):
+            quoting: Any = pc.match_substring(texts, '"')
+            rows = np.flatnonzero(quoting.fill_null(False).to_numpy(zero_copy_only=False))
+            for name, text in zip(named(rows), strings(texts.take(rows)), strict=True):
+                for side in quoted_sides(text):
+                    said = f"double quotes name an attribute; as text write {spell_value(side)}: {text}"
+                    yield name, "HG-705", said, None
 
     def _loose(self) -> Iterator[Row]:
         """Edges with an end that is not among the nodes."""

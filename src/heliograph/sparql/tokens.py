@@ -11,7 +11,7 @@ from heliograph.errors import Place, SparqlError, underline
 from heliograph.sparql.evaluate import regex_problem
 from heliograph.sparql.query import SIGNATURES, Node
 from heliograph.sparql.refusals import Refusal, near
-from heliograph.terms import HG, PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
+from heliograph.terms import HG, NAME_MARKS, NAME_START, PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 # --- the lexical grammar ----------------------------------------------------------------------------------------
@@ -23,11 +23,8 @@ from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 # the next one. White space around constants is lifted with them, as it says nothing; only behind a sign it does
 # (`-5`, `- 5`).
 
-_BASE = (
-    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
-    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-_NAME = _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_BASE = NAME_START
+_NAME = _BASE + "_0-9" + NAME_MARKS
 _CHARS = _NAME + r"\-"
 _UCHAR = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 # `?x<5&&?y>3` compares: behind a name or a bracket, < opens an IRI only if a scheme follows.

@@ -128,11 +128,11 @@ def check_options(options: Options, query: Query, text: str | None = None) -> No
             fix="write SELECT without them, or drop top_k_of",
         )
     if options.top is None and query.counted and query.having is None:
-        raise SubscriptionError(
-            "HG-524",
-            "a COUNT without a condition would notify of every change",
-            fix="say when it matters, as in HAVING (COUNT(*) >= 1), or rank it with the option top_k_of",
-        )
+        groups = " ".join(("GROUP BY", *map(str, query.group_by), "")) if query.group_by else ""
+        fix = f"say behind the braces when to notify: {{ … }} {groups}HAVING (COUNT(*) >= 10)"
+        if not query.group_by:  # which top_k_of refuses
+            fix += ', or rank queries by their counts with the options {"top_k_of": {"set": "name", "k": 3}}'
+        raise SubscriptionError("HG-524", "a COUNT without a condition: a watch notifies when one changes", fix=fix)
     counted = query.having is not None
     compared = threshold(query.having) if counted else threshold_of(query, options.hysteresis)
     if options.hysteresis and compared is None:
