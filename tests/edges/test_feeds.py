@@ -6,7 +6,6 @@ import calendar
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from heliograph import Filter
 from heliograph.io.feeds import as_datetime
 
-MEDIA = 'xmlns:media="http://search.yahoo.com/mrss/"'
 ATOM = 'xmlns="http://www.w3.org/2005/Atom"'
 ATOM_03 = 'version="0.3" xmlns="http://purl.org/atom/ns#"'
 RDF = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"'
@@ -248,7 +246,7 @@ def test_ids_of_rss_1_without_about() -> None:
     assert _ids(f"<rdf:RDF {RDF}>{items}</rdf:RDF>") == ["http://e.org/1", "feed.xml#2", "feed.xml#3"]
 
 
-def test_of_two_channels_the_first_gives_the_ids(tmp_path: Path) -> None:
+def test_of_two_channels_the_first_gives_the_ids() -> None:
     one = "<channel><link>http://a.org/</link><item><guid>1</guid></item></channel>"
     two = "<channel><link>http://b.org/</link><item><guid>2</guid></item></channel>"
     assert _ids(f"<rss>{one}{two}</rss>") == ["http://a.org/#1", "http://a.org/#2"]
@@ -282,7 +280,7 @@ ODD: Mapping[str, str | bytes] = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_feedparser_reads_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feedparser_reads_the_same(name: str) -> None:
     feedparser: Any = pytest.importorskip("feedparser")
     feed = ODD[name]
     data = feed if isinstance(feed, bytes) else feed.encode()

@@ -115,7 +115,9 @@ def laughs() -> str:
 def test_entities_of_a_dtd_are_never_expanded(entity: str) -> None:
     head = HEAD.replace("<rss", laughs() + "<rss")
     outcome = read(
-        between(f"<item><title>&{entity};</title></item><item><guid>urn:g3</guid><title a='x'>&amp;</title></item>", head)
+        between(
+            f"<item><title>&{entity};</title></item><item><guid>urn:g3</guid><title a='x'>&amp;</title></item>", head
+        )
     )
     assert outcome.ids == ["urn:g1", "urn:g3", "urn:g2"]
     assert outcome.codes == ["HG-314"]
