@@ -365,13 +365,13 @@ def within(element: Element, base: str) -> str:
 def address(element: Element, base: str = "") -> str:
     """An address that is the text of an element."""
     link = content(element)
-    return resolved(within(element, base), link) if link else ""
+    return link if not link or _SCHEME.match(link) else resolved(within(element, base), link)
 
 
 def pointed(element: Element, base: str = "") -> str:
     """An address in an attribute."""
     link = next((link for name in _ADDRESSES if (link := element.get(name, "").strip())), "")
-    return resolved(within(element, base), link) if link else ""
+    return link if not link or _SCHEME.match(link) else resolved(within(element, base), link)
 
 
 def pointed_or_text(element: Element, base: str = "") -> str:
@@ -394,7 +394,7 @@ def linked(link: Element, relation: str, base: str) -> str:
     """The address of a link of Atom, if it is of this relation."""
     named = link.get("rel", "").strip().removeprefix(_RELATION) or "alternate"
     href = link.get("href", "").strip() if named == relation else ""
-    return resolved(within(link, base), href) if href else ""
+    return href if not href or _SCHEME.match(href) else resolved(within(link, base), href)
 
 
 def alternate(link: Element, base: str = "") -> str:
