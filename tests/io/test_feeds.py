@@ -104,13 +104,6 @@ def test_a_feed_without_items_is_no_publication() -> None:
     assert read("<rss><channel><title>c</title></channel></rss>") == ({}, [])
 
 
-def test_items_of_one_id_in_two_files_are_one_publication() -> None:
-    feed = "<rss><channel><title>{0}</title><item><guid>g</guid><title>{0}</title></item></channel></rss>"
-    graph = read_files({"1.xml": feed.format("one"), "2.xml": feed.format("two")}).only
-    assert {value.value for _, _, value in graph} >= {"one", "two"}
-    assert len({subject for subject, _, _ in graph}) == 5  # the item, and for each file a channel and its list
-
-
 def test_text_before_the_root_is_skipped() -> None:
     assert titles("\nWarning: something\n" + VARIANTS[0]) == ["item 1"]
 
@@ -118,13 +111,13 @@ def test_text_before_the_root_is_skipped() -> None:
 def test_channels_whose_title_comes_last() -> None:
     data = "<rss><channel><item><guid>1</guid></item><title>late</title><item><guid>2</guid></item></channel></rss>"
     outcome = read(data)
-    assert outcome.ids == ["1", "2"]
+    assert outcome.ids == ["feed.xml#1", "feed.xml#2"]
     assert all(any(value.value == "late" for _, _, value in graph) for graph in outcome.publications.values())
 
 
 def test_namespaces_may_be_declared_in_the_channel() -> None:
     data = '<rss><channel xmlns:d="http://purl.org/dc/elements/1.1/"><item><guid>1</guid><d:creator>Ann</d:creator></item></channel></rss>'
-    assert triples('<urn:heliograph:1> | dc:creator | "Ann"') <= read(data).only
+    assert triples('<urn:heliograph:feed.xml%231> | dc:creator | "Ann"') <= read(data).only
 
 
 def test_names_that_are_no_iris_say_nothing() -> None:

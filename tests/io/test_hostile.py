@@ -15,7 +15,7 @@ TAIL = "\n</channel></rss>"
 
 
 def item(number: int) -> str:
-    return f"<item><title>Good {number}</title><guid>g{number}</guid></item>\n"
+    return f"<item><title>Good {number}</title><guid>urn:g{number}</guid></item>\n"
 
 
 def between(piece: str, head: str = HEAD, tail: str = TAIL) -> str:
@@ -51,19 +51,19 @@ PIECES: dict[str, tuple[str, str, int]] = {
     "nested without end": ("<item>" + "<a>" * 60_000, "HG-313", 1),
     "another namespace": ('<item xmlns="http://other/"><title>x</title></item>', "HG-311", 1),
     "the id of another": (item(1).strip(), "HG-312", 1),
-    "nested ten thousand deep": ("<item><guid>ok</guid><title>" + "<a>" * 10_000 + "</a>" * 10_000 + "</title></item>", "", 0),
+    "nested ten thousand deep": ("<item><guid>urn:ok</guid><title>" + "<a>" * 10_000 + "</a>" * 10_000 + "</title></item>", "", 0),
     "twenty thousand attributes": (
-        "<item><guid>ok</guid><title " + " ".join(f'a{n}=""' for n in range(20_000)) + ">x</title></item>", "", 0
+        "<item><guid>urn:ok</guid><title " + " ".join(f'a{n}=""' for n in range(20_000)) + ">x</title></item>", "", 0
     ),
-    "a million tags in a section": ("<item><guid>ok</guid><title><![CDATA[" + "<b>" * 1_000_000 + "]]></title></item>", "", 0),
-    "bare ampersands": ("<item><guid>ok</guid><title>Tom & Jerry &; &x &#; AT&T</title></item>", "", 0),
-    "named characters": ("<item><guid>ok</guid><title>&nbsp;&eacute;&NotEqualTilde;</title></item>", "", 0),
-    "an item in a section": ("<item><guid>ok</guid><title><![CDATA[<item><guid>no</guid></item>]]></title></item>", "", 0),
-    "an item in a comment": ("<!-- <item><guid>no</guid></item> --><item><guid>ok</guid></item>", "", 0),
-    "an item in an instruction": ("<?x <item><guid>no</guid></item> ?><item><guid>ok</guid></item>", "", 0),
-    "a section in a section": ("<item><guid>ok</guid><title><![CDATA[ <![CDATA[ ]]></title></item>", "", 0),
-    "an item's name in another": ("<item><guid>ok</guid><items/><item.x/></item>", "", 0),
-    "text between items": ("text <x>y</x><item><guid>ok</guid></item> more", "", 0),
+    "a million tags in a section": ("<item><guid>urn:ok</guid><title><![CDATA[" + "<b>" * 1_000_000 + "]]></title></item>", "", 0),
+    "bare ampersands": ("<item><guid>urn:ok</guid><title>Tom & Jerry &; &x &#; AT&T</title></item>", "", 0),
+    "named characters": ("<item><guid>urn:ok</guid><title>&nbsp;&eacute;&NotEqualTilde;</title></item>", "", 0),
+    "an item in a section": ("<item><guid>urn:ok</guid><title><![CDATA[<item><guid>no</guid></item>]]></title></item>", "", 0),
+    "an item in a comment": ("<!-- <item><guid>no</guid></item> --><item><guid>urn:ok</guid></item>", "", 0),
+    "an item in an instruction": ("<?x <item><guid>no</guid></item> ?><item><guid>urn:ok</guid></item>", "", 0),
+    "a section in a section": ("<item><guid>urn:ok</guid><title><![CDATA[ <![CDATA[ ]]></title></item>", "", 0),
+    "an item's name in another": ("<item><guid>urn:ok</guid><items/><item.x/></item>", "", 0),
+    "text between items": ("text <x>y</x><item><guid>urn:ok</guid></item> more", "", 0),
 }  # fmt: skip
 
 
@@ -71,13 +71,13 @@ PIECES: dict[str, tuple[str, str, int]] = {
 def test_what_is_broken_is_refused_with_its_place(name: str) -> None:
     piece, code, column = PIECES[name]
     outcome = read(between(piece))
-    assert outcome.ids == (["g1", "g2"] if code else ["g1", "ok", "g2"])
+    assert outcome.ids == (["urn:g1", "urn:g2"] if code else ["urn:g1", "urn:ok", "urn:g2"])
     assert outcome.codes == [code][: bool(code)]
     if code:
         (refused,) = outcome.rejected
         place = f"line 4, column {column}" if column else "line 5, column 1"
         assert f"({refused.source}, item {refused.item}, {place})" in refused.message
-        assert refused.item == ("g1" if code == "HG-312" else "feed.xml#2")
+        assert refused.item == ("urn:g1" if code == "HG-312" else "feed.xml#2")
 
 
 @pytest.mark.parametrize("name", [name for name in PIECES if name != "another namespace"])
@@ -85,7 +85,7 @@ def test_what_is_broken_is_refused_with_its_place(name: str) -> None:
 def test_other_kinds_of_feeds_are_as_robust(name: str, kind: str) -> None:
     piece, code, _ = PIECES[name]
     outcome = read(as_atom(between(piece)) if kind == "atom" else as_rss1(between(piece)))
-    assert [id for id in outcome.ids if id in ("g1", "g2")] == ["g1", "g2"]
+    assert [id for id in outcome.ids if id in ("urn:g1", "urn:g2")] == ["urn:g1", "urn:g2"]
     if code:
         assert code in outcome.codes
         assert len(outcome.publications) == 2
@@ -115,21 +115,23 @@ def laughs() -> str:
 def test_entities_of_a_dtd_are_never_expanded(entity: str) -> None:
     head = HEAD.replace("<rss", laughs() + "<rss")
     outcome = read(
-        between(f"<item><title>&{entity};</title></item><item><guid>g3</guid><title a='x'>&amp;</title></item>", head)
+        between(
+            f"<item><title>&{entity};</title></item><item><guid>urn:g3</guid><title a='x'>&amp;</title></item>", head
+        )
     )
-    assert outcome.ids == ["g1", "g3", "g2"]
+    assert outcome.ids == ["urn:g1", "urn:g3", "urn:g2"]
     assert outcome.codes == ["HG-314"]
     attribute = read(between(f"<item><title a='&{entity};'>x</title></item>", head))
-    assert (attribute.ids, attribute.codes) == (["g1", "g2"], ["HG-314"])
+    assert (attribute.ids, attribute.codes) == (["urn:g1", "urn:g2"], ["HG-314"])
     around = read(between("", head.replace("<title>C", f"<title>&{entity};")))
-    assert (around.ids, around.codes) == (["g1", "g2"], ["HG-315"])
+    assert (around.ids, around.codes) == (["urn:g1", "urn:g2"], ["HG-315"])
 
 
 @pytest.mark.parametrize(
     "dtd", ["<!DOCTYPE rss [", "<!DOCTYPE rss [<!ENTITY a 'x>]>", "<!DOCTYPE rss [<!-- ]>", "<!DOCTYPE rss"]
 )
 def test_a_dtd_that_never_ends_hides_no_items(dtd: str) -> None:
-    assert read(between("", dtd + "\n" + HEAD.partition("\n")[2])).ids == ["g1", "g2"]
+    assert read(between("", dtd + "\n" + HEAD.partition("\n")[2])).ids == ["urn:g1", "urn:g2"]
 
 
 HEADS = [
@@ -147,13 +149,13 @@ HEADS = [
 @pytest.mark.parametrize("head", HEADS)
 def test_a_broken_head_hides_no_items(head: str) -> None:
     outcome = read(between("", head))
-    assert outcome.ids == ["g1", "g2"]
+    assert outcome.ids == ["urn:g1", "urn:g2"]
     assert outcome.codes == ([] if "&nbsp;" in head else ["HG-315"])
 
 
 def test_a_channel_is_known_up_to_where_it_breaks() -> None:
     outcome = read(between("", "<rss><channel><title>T</title><link>http://c/</link><bad></channel>"))
-    assert any(value.value == "T" for _, _, value in outcome.publications["g2"])
+    assert any(value.value == "T" for _, _, value in outcome.publications["urn:g2"])
 
 
 TAILS = ["", "</channel>", "</channel></rss", "</rss></channel>", "</channel></rss></rss>", "</item></channel></rss>"]
@@ -162,7 +164,7 @@ TAILS = ["", "</channel>", "</channel></rss", "</rss></channel>", "</channel></r
 @pytest.mark.parametrize("tail", TAILS)
 def test_a_broken_tail_is_reported(tail: str) -> None:
     outcome = read(between("", tail=tail))
-    assert outcome.ids == ["g1", "g2"]
+    assert outcome.ids == ["urn:g1", "urn:g2"]
     assert outcome.codes == ["HG-315"]
 
 
@@ -172,7 +174,7 @@ def test_a_file_that_ends_inside_an_item_is_reported_once() -> None:
         outcome = read(whole[:end])
         complete = [
             id
-            for number, id in ((1, "g1"), (3, "g3"), (2, "g2"))
+            for number, id in ((1, "urn:g1"), (3, "urn:g3"), (2, "urn:g2"))
             if whole.index(item(number)) + len(item(number)) - 1 <= end
         ]
         assert outcome.ids == complete
@@ -184,10 +186,10 @@ def test_large_items_and_channels_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(feeds, "MAX_CHANNEL", 1000)
     piece = "<item><title>" + "x" * 2000 + "</title></item>" + "y" * 2000
     outcome = read(between(piece))
-    assert outcome.ids == ["g1", "g2"]
+    assert outcome.ids == ["urn:g1", "urn:g2"]
     assert outcome.codes == ["HG-313", "HG-315"]
     head = read(between("", HEAD.replace("<title>C", "<title>" + "C" * 2000)))
-    assert (head.ids, head.codes) == (["g1", "g2"], ["HG-315"])
+    assert (head.ids, head.codes) == (["urn:g1", "urn:g2"], ["HG-315"])
 
 
 def test_a_title_of_a_hundred_megabytes_costs_no_memory() -> None:
@@ -208,7 +210,7 @@ with tempfile.TemporaryDirectory() as folder:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     (documents,) = read_documents([Source(path, "feed.xml")], Vocabulary())
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert documents.publications.ids == ("1", "2")
+    assert documents.publications.ids == ("feed.xml#1", "feed.xml#2")
     assert [refused.code for refused in documents.rejected] == ["HG-313"]
     assert grown < 250_000, grown  # the pages of the mapped file, which the system may take back at any time
 """
@@ -222,7 +224,7 @@ with tempfile.TemporaryDirectory() as folder:
 def test_a_thousand_broken_items_are_refused_one_by_one(opening: str) -> None:
     data = HEAD + f"<item>{opening}" * 1000 + "]]> --> ?> '>" + item(1) + TAIL
     outcome = read(data)
-    assert outcome.ids == ["g1"]
+    assert outcome.ids == ["urn:g1"]
     assert len(outcome.rejected) >= 999
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -92,6 +93,18 @@ def test_a_file_is_read_when_it_changes(tmp_path: Path) -> None:
     feed.write_text(RSS)
     poller = Poller(tmp_path / "spool", [str(feed), feed.as_uri()], every=0)
     assert [poller.poll(), poller.poll()] == [1, 1]
+
+
+def test_what_an_item_was_and_what_it_became_are_told_apart(tmp_path: Path) -> None:
+    feed = tmp_path / "f.rss"
+    poller = Poller(tmp_path / "spool", [str(feed)], every=0)
+    for number, title in enumerate(("old", "new"), 1):
+        feed.write_text(f"<rss><channel><item><guid>http://e.org/1</guid><title>{title}</title></item></channel></rss>")
+        os.utime(feed, (number, number))
+        assert poller.poll() == number
+    tables = [pa.ipc.open_file(str(poller.path(number))).read_all() for number in (1, 2)]
+    assert [set(table["publication_id"].to_pylist()) for table in tables] == [{"http://e.org/1"}] * 2
+    assert len({number for table in tables for number in table["row"].to_pylist()}) == 2
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
@@ -301,6 +302,45 @@ def test_blank_nodes_of_two_documents_stay_apart(spark: SparkSession) -> None:
     queries = [("one", "ASK { ?b :p :x ; :q :y }"), ("two", "ASK { ?b :p :x . ?c :q :y }")]
     notified, _ = told(filter(documents, queries))
     assert [row[0] for row in notified] == ["two"]
+
+
+def test_items_of_different_files_are_never_merged(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import filter, read
+
+    def rss(link: str, *items: tuple[str, str]) -> str:
+        written = "".join(f"<item><guid>{guid}</guid><title>{title}</title></item>" for guid, title in items)
+        return f"<rss><channel><link>{link}</link>{written}</channel></rss>"
+
+    one, two = ("http://e.org/1", "old"), ("http://e.org/1", "new")
+    texts = {
+        "a.rss": rss("http://a.org/", one, ("7", "x"), ("http://e.org/2", "same")),
+        "b.rss": rss("http://a.org/", two, ("http://e.org/2", "same")),
+        "c.rss": rss("http://c.org/", ("7", "y"), ("http://e.org/1", "newer"), ("http://e.org/1#2", "taken")),
+        "d.trig": '<http://e.org/3> { <http://e.org/3> rss:title "graph" }'.replace(
+            "rss:title", "<http://purl.org/rss/1.0/title>"
+        ),
+        "e.trig": '<http://e.org/3> { <http://e.org/4> <http://purl.org/rss/1.0/title> "more" }',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    queries = [("titles", "SELECT ?t { ?i rss:title ?t }")]
+    engine = Filter()
+    engine.subscribe(queries)
+
+    def titles(rows: Any) -> list[list[str]]:
+        return sorted(sorted(binding["t"] for binding in json.loads(row)["bindings"]) for row in rows)
+
+    direct = engine.publish(str(tmp_path), bindings=10)
+    wanted = titles(n.evidence for n in direct)
+    assert wanted.count(['"same"']) == 1
+    found = filter(read(spark, "publications", str(tmp_path)), queries, bindings=10).collect()
+    assert titles(row.evidence for row in found) == wanted
+    named = {row.publication_id: titles([row.evidence])[0] for row in found}
+    assert (named["http://e.org/1"], named["http://c.org/#7"]) == (['"old"'], ['"y"'])
+    assert {"http://e.org/1#2", "http://e.org/1#3"} <= set(named)  # an own id `id#2` may be met in another task
+    rows = [(f"{tmp_path}/{name}", text.encode()) for name, text in texts.items()]
+    parsed = filter(spark.createDataFrame(rows, "path string, content binary"), queries, bindings=10).collect()
+    assert titles(row.evidence for row in parsed) == wanted
 
 
 def test_interests_come_as_dataframes_and_as_pattern_tables(spark: SparkSession) -> None:

@@ -11,6 +11,7 @@ Everything takes time linear in the size of the file, and nothing recurses, howe
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from enum import Enum
 from functools import lru_cache
 from html.entities import html5
 from typing import Any, NamedTuple
+from unicodedata import normalize
 from urllib.parse import quote, urljoin
 from xml.etree.ElementTree import Element, ParseError, XMLParser, XMLPullParser
 from xml.parsers import expat
@@ -76,9 +78,10 @@ def resolved(base: str, link: str) -> str:
 # --- dates as the lexical form of an `xsd:dateTime` with a zone ---
 #
 # Read: RFC 822 and its successors (`Sun, 15 Nov 2026 10:00:00 +0100`, two-digit years, no seconds, zone names, any
-# weekday) and ISO 8601 as in W3CDTF (`2026-11-15T10:00+01:00`, `2026-11-15`, `2026-11`, `2026`). What a date leaves
-# out counts as the earliest it may mean, in UTC where it names no zone. Anything else is no date: the caller keeps
-# the text. The law: `literal(as_datetime(text), XSD_DATETIME).value == as_datetime(text)`.
+# weekday), ISO 8601 as in W3CDTF (`2026-11-15T10:00+01:00`, `2026-11-15`, `2026-11`, `2026`), and what `_FORMS` makes
+# one of these. What a date leaves out counts as the earliest it may mean, in UTC where it names no zone. What may mean
+# two days (`11/10/2026`, `26-11-10`) is not guessed. Anything else is no date: the caller keeps the text. The law:
+# `literal(as_datetime(text), XSD_DATETIME).value == as_datetime(text)`.
 
 _MONTHS = {
     name: str(number) for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)
@@ -88,7 +91,7 @@ _HOURS = {  # zone names in hours east of UTC; those that mean two places (IST, 
     "ut": 0, "gmt": 0, "utc": 0, "z": 0, "wet": 0,
     "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
     "akst": -9, "akdt": -8, "hst": -10,
-    "bst": 1, "west": 1, "cet": 1, "mez": 1, "cest": 2, "mesz": 2, "eet": 2, "eest": 3, "msk": 3,
+    "bst": 1, "west": 1, "cet": 1, "met": 1, "mez": 1, "cest": 2, "mest": 2, "mesz": 2, "eet": 2, "eest": 3, "msk": 3,
     "hkt": 8, "sgt": 8, "awst": 8, "jst": 9, "kst": 9, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
 }  # fmt: skip
 
@@ -104,15 +107,104 @@ _RFC = re.compile(
     r"(?:[A-Za-z]{2,9}\.?,?\s*)?"
     r"([0-9]{1,2})[\s-]+([A-Za-z]{3})[A-Za-z]{0,6}\.?,?[\s-]+([0-9]{4}|[0-9]{2})"
     r"(?:,?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?)?"
-    r"\s*([A-Za-z]{1,4}|(?:GMT|UTC?)?[+-][0-9]{2}:?[0-9]{2})?\s*(?:\([^()]*\))?",
+    r"\s*(?:Etc/(?=[A-Z]+\Z))?([A-Za-z]{1,4}|(?:GMT|UTC?)?[+-][0-9]{2}:?[0-9]{2})?\s*(?:\([^()]*\))?",
     re.ASCII,
 )
 _ISO = re.compile(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})"
-    r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,18})[0-9]*)?)?"
-    r"\s*([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?|UTC|GMT)?)?)?)?",
+    r"(?:[Tt ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,18})[0-9]*)?)?)?"
+    r"\s*([A-Za-z]{1,5}|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?",
     re.ASCII,
 )
+
+_NUMBERS_OF_MONTHS = {  # by how their names begin, without accents: Greek and Hungarian
+    name: number + 1
+    for language in (
+        "ιαν φεβ μαρ απρ μαι ιουν ιουλ αυγ σεπ οκτ νοε δεκ",
+        "jan feb marc apr maj jun jul aug szept okt nov dec",
+    )
+    for number, name in enumerate(language.split())
+}
+_DAY_NAME = r"(?:[^\W\d_]{2,9}\.?,?\s+)?"
+_CLOCK = r"([0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)"
+
+
+def _numbered(year: str, month: str, day: str, rest: str | None) -> str:
+    """A date in digits, with the hours of its clock in two."""
+    clock = re.sub(r"^([0-9])(?=:)", r"0\1", rest or "00:00")
+    return f"{year}-{int(month):02d}-{int(day):02d}T{clock}"
+
+
+def _named(year: str, name: str, day: str, rest: str | None) -> str:
+    letters = "".join(letter for letter in normalize("NFD", name.lower()) if letter.isalpha())
+    number = next((number for start, number in _NUMBERS_OF_MONTHS.items() if letters.startswith(start)), 0)
+    return _numbered(year, str(number), day, rest)
+
+
+def _dated_by(form: str, day: str, rest: str | None) -> str:
+    at = datetime.strptime(day, form)
+    if at.strftime(form) != day:
+        raise ValueError(day)  # day 366 of a year that has none
+    return f"{at.date().isoformat()}T{rest or '00:00'}"
+
+
+def _colons(digits: str) -> str:
+    return ":".join(digits[place : place + 2] for place in range(0, len(digits), 2))
+
+
+def _korean(year: str, month: str, day: str, half: str | None, hour: str, rest: str) -> str:
+    if half:
+        hour = str(int(hour) % 12 + (12 if half == "오후" else 0))
+    return f"{year}-{int(month):02d}-{int(day):02d}T{int(hour):02d}{rest}+09:00"
+
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = tuple(
+    (re.compile(form), rewritten)
+    for form, rewritten in (
+        # Nov 15, 2026 10:00 EST; then as C writes it, Sun Nov 15 10:00:00 2026, or with the zone before the year
+        (
+            rf"{_DAY_NAME}([A-Za-z]{{3,9}})\.?\s+([0-9]{{1,2}}),?\s+([0-9]{{4}})(?:,?\s+([0-9].*))?",
+            lambda month, day, year, rest: f"{day} {month} {year} {rest or ''}",
+        ),
+        (
+            rf"{_DAY_NAME}([A-Za-z]{{3,9}})\.?\s+([0-9]{{1,2}})\s+{_CLOCK}\s+(?:(\S{{1,9}})\s+)?([0-9]{{4}})",
+            lambda month, day, clock, zone, year: f"{day} {month} {year} {clock} {zone or ''}",
+        ),
+        # ISO 8601 without separators, by the day of the year, by weeks
+        (
+            r"([0-9]{4})([0-9]{2})([0-9]{2})(?:[Tt ]?([0-9]{6})|[Tt ]([0-9]{2}|[0-9]{4}))([.,][0-9]+)?(\D.*)?",
+            lambda year, month, day, long, short, fraction, zone: (
+                f"{year}-{month}-{day}T{_colons(long or short)}{(long and fraction) or ''}{zone or ''}"
+            ),
+        ),
+        (r"([0-9]{4})([0-9]{2})([0-9]{2})(?:[Tt ]([0-9]{2}:.*))?", _numbered),
+        (r"([0-9]{4}-?[0-9]{3})(?:[Tt ]([0-9].*))?", lambda day, rest: _dated_by("%Y%j", day.replace("-", ""), rest)),
+        (
+            r"([0-9]{4})-?W([0-9]{2})(?:-?([1-7]))?(?:[Tt ]([0-9].*))?",
+            lambda year, week, day, rest: _dated_by("%G %V %u", f"{year} {week} {day or 1}", rest),
+        ),
+        # the year first, then month and day in digits or by name; Korean
+        (rf"{_DAY_NAME}([0-9]{{4}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{1,2}})(?:[Tt ]\s*([0-9].*))?", _numbered),
+        (r"([0-9]{4})-([^\W\d_]{3,10})-([0-9]{1,2})(?:[Tt ]([0-9].*))?", _named),
+        (
+            rf"{_DAY_NAME}([0-9]{{1,2}})\s+([α-ωά-ώΑ-ΩΆ-Ώ]{{3,12}})\s+([0-9]{{4}})(?:,?\s+([0-9].*))?",
+            lambda day, month, year, rest: _named(year, month, day, rest),
+        ),
+        (
+            r"([0-9]{4})(?:-|년\s*)([0-9]{1,2})(?:-|월\s*)([0-9]{1,2})일?\s+(?:(오전|오후)\s+)?([0-9]{1,2})(:[0-9]{2}(?::[0-9]{2})?)",
+            _korean,
+        ),
+    )
+)
+
+
+def _rewritten(text: str) -> str | None:
+    """A date of another form as RFC 822 or W3CDTF write it; None if it is of none that is known."""
+    for form, rewritten in _FORMS:
+        if match := form.fullmatch(text):
+            with suppress(ValueError):  # no such day of the year, no such week
+                return rewritten(*match.groups())
+    return None
 
 
 def as_datetime(text: str) -> str | None:
@@ -123,25 +215,30 @@ def as_datetime(text: str) -> str | None:
     text = text.strip()
     if len(text) > _LONGEST:
         return None
-    if match := _RFC.fullmatch(text):
-        day, name, year, *clock, zone = match.groups()
+    rfc, iso = _RFC.fullmatch(text), _ISO.fullmatch(text)
+    if rfc is None and iso is None:
+        text = (_rewritten(text) or "").strip()
+        rfc, iso = _RFC.fullmatch(text), _ISO.fullmatch(text)
+    if rfc:
+        day, name, year, *clock, zone = rfc.groups()
         month, fraction = _MONTHS.get(name.lower(), "0"), ""
         if len(year) == 2:  # RFC 2822: below 50 they are in this century
             year = ("20" if year < "50" else "19") + year
-    elif match := _ISO.fullmatch(text):
-        year, month, day, *clock, fraction, zone = match.groups()
+    elif iso:
+        year, month, day, *clock, fraction, zone = iso.groups()
     else:
         return None
     hour, minute, second = (int(part or 0) for part in clock)
     offset = _zone(zone)
     if offset is None or second > 60:
         return None
+    is_midnight = iso is not None and (hour, minute, second) == (24, 0, 0)  # the end of the day, in ISO 8601
     try:
-        at = datetime(int(year), int(month or 1), int(day or 1), hour, minute)
-        at += timedelta(seconds=second)  # a leap second is the first of the next minute
+        at = datetime(int(year), int(month or 1), int(day or 1), 0 if is_midnight else hour, minute)
+        at += timedelta(days=is_midnight, seconds=second)  # a leap second is the first of the next minute
     except (ValueError, OverflowError):
         return None
-    tail = (fraction or "").rstrip("0")
+    tail = "" if is_midnight else (fraction or "").rstrip("0")
     return f"{at.isoformat()}{'.' if tail else ''}{tail}{offset}"
 
 
@@ -240,7 +337,18 @@ def _occurs(name: bytes, data: Bytes) -> bool:
 # --- what the elements of a feed say, as text ---
 
 
-def content(element: Element) -> str:
+# All take an element and the base that holds around it.
+
+Read = Callable[[Element, str], str]
+
+_XML = "http://www.w3.org/XML/1998/namespace"
+XML_BASE = f"{{{_XML}}}base"
+_RELATION = "http://www.iana.org/assignments/relation/"  # what a link's `rel` may be written in full by
+_ADDRESSES = ("url", "href", "src", "uri", "resource", f"{{{RDF}}}resource")
+_WORDS = ("term", "text", "value", "label")
+
+
+def content(element: Element, base: str = "") -> str:
     """All text in an element."""
     if len(element):
         return "".join(element.itertext()).strip()
@@ -248,23 +356,65 @@ def content(element: Element) -> str:
     return value.strip() if value else ""
 
 
-def url(element: Element) -> str:
-    """An address in an attribute, or else the text."""
-    return element.get("url", "").strip() or content(element)
+def within(element: Element, base: str) -> str:
+    """The base that holds in an element: its own is relative to the one around it."""
+    own = element.get(XML_BASE)
+    return resolved(base, own.strip()) if own else base
 
 
-def category(element: Element) -> str:
+def address(element: Element, base: str = "") -> str:
+    """An address that is the text of an element."""
+    link = content(element)
+    return link if not link or _SCHEME.match(link) else resolved(within(element, base), link)
+
+
+def pointed(element: Element, base: str = "") -> str:
+    """An address in an attribute."""
+    link = next((link for name in _ADDRESSES if (link := element.get(name, "").strip())), "")
+    return link if not link or _SCHEME.match(link) else resolved(within(element, base), link)
+
+
+def pointed_or_text(element: Element, base: str = "") -> str:
+    return pointed(element, base) or content(element)
+
+
+def said(element: Element, base: str = "") -> str:
+    """What an element of any name says: its own text, else its address, else the text in it, else its word."""
+    if not element.attrib or (not len(element) and content(element)):
+        return content(element)
+    text = pointed(element, base) or content(element)
+    return text or next((word for name in _WORDS if (word := element.get(name, "").strip())), "")
+
+
+def category(element: Element, base: str = "") -> str:
     return element.get("term", "").strip() or content(element)
 
 
-def alternate(link: Element) -> str:
+def linked(link: Element, relation: str, base: str) -> str:
+    """The address of a link of Atom, if it is of this relation."""
+    named = link.get("rel", "").strip().removeprefix(_RELATION) or "alternate"
+    href = link.get("href", "").strip() if named == relation else ""
+    return href if not href or _SCHEME.match(href) else resolved(within(link, base), href)
+
+
+def alternate(link: Element, base: str = "") -> str:
     """The address of Atom's link, if it is the one to the same thing in another form."""
-    return link.get("href", "").strip() if link.get("rel", "alternate") == "alternate" else ""
+    return linked(link, "alternate", base)
 
 
-def marked_up(element: Element) -> str:
-    """Text, or XHTML as markup."""
-    return xhtml(element) if element.get("type") == "xhtml" else content(element)
+def unpacked(element: Element, base: str = "") -> str:
+    """Text, which Atom 0.3 may write in base64; what is no text in UTF-8 then stays as it is written."""
+    written = content(element)
+    if element.get("mode") == "base64":
+        with suppress(ValueError):
+            text = b64decode("".join(written.split()), validate=True).decode().strip()
+            return written if "\0" in text else text
+    return written
+
+
+def marked_up(element: Element, base: str = "") -> str:
+    """Text, or elements as markup."""
+    return xhtml(element) if len(element) else unpacked(element)
 
 
 def xhtml(element: Element) -> str:
@@ -377,6 +527,11 @@ class ItemFinder:
                 return next((token.start() for token in self._tokens(position) if token["start"]), -1)
         return match.start()
 
+    def last_end(self, start: int) -> int:
+        """Where the last item ends that begins at `start` or later; -1 if that is not known."""
+        found = self._data.rfind(self._close, start)
+        return found + len(self._close) if found >= 0 else -1
+
     def run(self, start: int) -> list[Span]:
         """A run of items from `start` on, found by their end tags alone."""
         spans: list[Span] = []
@@ -454,8 +609,6 @@ MAX_SCOPE, MAX_SCOPE_SIZE = 100, 8192  # namespaces of the head: each item that 
 _UNDEFINED_ENTITY = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 _UNBOUND_PREFIX = expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]
 _INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
-_XML = "http://www.w3.org/XML/1998/namespace"
-XML_BASE = f"{{{_XML}}}base"
 
 
 class Parsed(NamedTuple):
@@ -481,6 +634,7 @@ class Channel(NamedTuple):
     node: Term
     title: str
     link: str
+    base: str  # that addresses in items are relative to
 
 
 class Feed:
@@ -520,7 +674,10 @@ class Feed:
                 elif self.head is None:
                     self.head = value
         except ParseError:  # reported with what stands around the items
-            declared = [*self.root.prefixes.items(), *declared]
+            return dict([*self.root.prefixes.items(), *declared])
+        tail = self._found.last_end(start) if start >= 0 else -1
+        if tail >= 0 and len(self.document.data) - tail <= MAX_CHANNEL:
+            parser.feed(mend(self.document.data[tail:]))  # a channel may name its link and its authors last
         return dict(declared)
 
     def name_of(self, number: int) -> str:
@@ -676,18 +833,26 @@ class Feed:
     def channel(self, tree: Element | None) -> Channel:
         """The channel that the tree around the items describes."""
         if tree is None:
-            return Channel(blank("channel"), "", "")
+            return Channel(blank("channel"), "", "", "")
         tag = self.dialect.tag
         found = tree.find(tag("channel")) if self.dialect.kind is FeedKind.RSS2 else None
         place = tree if found is None else found
 
-        def first(name: str, read: Callable[[Element], str]) -> str:
-            return next((value for child in place.findall(tag(name)) if (value := read(child))), "")
+        def first(name: str, read: Read, base: str) -> str:
+            return next((value for child in place.findall(tag(name)) if (value := read(child, base))), "")
 
-        id = first("id", content) if self.dialect.kind is FeedKind.ATOM else ""
-        link = resolved(place.get(XML_BASE, ""), first("link", content) or first("link", alternate))
-        address = as_iri(id) or as_iri(link)
-        return Channel(blank("channel") if address is None else iri(address), first("title", content), link)
+        is_atom = self.dialect.kind is FeedKind.ATOM
+        declared = within(place, within(tree, "")) if place is not tree else within(tree, "")
+        links = (linked(link, "self", declared) for link in place.iterfind("{*}link"))
+        own = next(filter(None, links), "")
+        own = own if _SCHEME.match(own) else ""  # where the feed itself is; relative addresses begin there
+        around = resolved(own, declared) if declared else own
+        id = first("id", content, "") if is_atom else ""
+        link = first("link", address, around) or first("link", alternate, around)
+        known = as_iri(id) or as_iri(link)
+        node = blank("channel") if known is None else iri(known)
+        base = resolved(link if _SCHEME.match(link) else own, declared) if declared else link or own
+        return Channel(node, first("title", unpacked, ""), link, base)
 
 
 def wrap(
@@ -739,11 +904,14 @@ def _complaint(error: ParseError, rest: bytes) -> DocumentError:
 #
 # RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category`
 #           dc:subject, `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source;
-#           other elements keep their names in the namespace of RSS 1.0.
-# Atom      `title` is rss:title, the alternate link rss:link, `summary` rss:description, `content` content:encoded,
-#           `published` and `updated` are both dc:date, an author's name is dc:creator (the feed's own where an entry
-#           has none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
-# Elements of other namespaces that hold text keep their names. What holds no text says nothing.
+#           other elements keep their names in the namespace of RSS 1.0, and those of Atom are read as in Atom.
+# Atom      `title` is rss:title, the alternate link rss:link, an enclosure rss:enclosure, `summary` rss:description,
+#           `content` content:encoded, `published` and `updated` are both dc:date, an author's name is dc:creator (the
+#           feed's own where an entry has none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights.
+#           Elements in a summary or content, XHTML mostly, are kept as markup; base64 of Atom 0.3 is decoded.
+# Elements of other namespaces keep their names; `said` is what they say, and what stands in a group of Media RSS counts
+# as if it stood in the item. Other attributes are left. Addresses are resolved against xml:base, each relative to the
+# one around it, and against the channel's link where there is none.
 
 MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
@@ -751,8 +919,8 @@ _DC = PREFIXES["dc"]
 _LITERAL = TermKind.LITERAL
 _new = tuple.__new__
 
-_RSS_TERMS = [iri(RSS + name) for name in ("item", "title", "link", "description", "channel", "items")]
-ITEM, TITLE, LINK, DESCRIPTION, CHANNEL, ITEMS = _RSS_TERMS
+_RSS_TERMS = [iri(RSS + name) for name in "item title link description channel items enclosure".split()]
+ITEM, TITLE, LINK, DESCRIPTION, CHANNEL, ITEMS, ENCLOSURE = _RSS_TERMS
 _DC_TERMS = [iri(_DC + name) for name in "date creator contributor subject identifier rights source".split()]
 DATE, CREATOR, CONTRIBUTOR, SUBJECT, IDENTIFIER, RIGHTS, SOURCE = _DC_TERMS
 ENCODED = iri(PREFIXES["content"] + "encoded")
@@ -772,45 +940,52 @@ def date(value: str) -> Term:
     return text(value) if written is None else _new(Term, (_LITERAL, written, XSD_DATETIME, ""))
 
 
-Read = Callable[[Element], str]
+_MEDIA = ("http://search.yahoo.com/mrss/", "http://search.yahoo.com/mrss")
+_CONTAINERS = {f"{{{namespace}}}{name}" for namespace in _MEDIA for name in ("group", "content")}
+"""Elements of Media RSS; what they hold counts as if the item held it."""
+
 Meaning = tuple[Term, Read, Callable[[str], Term]]
 """What is made of an element: the predicate, how its value is read, and the term it becomes."""
 
 _RSS2: Mapping[str, Meaning] = {
     "title": (TITLE, content, text),
-    "link": (LINK, content, text),
+    "link": (LINK, address, text),
     "description": (DESCRIPTION, content, text),
     "pubDate": (DATE, content, date),
     "author": (CREATOR, content, text),
     "category": (SUBJECT, content, text),
     "guid": (IDENTIFIER, content, text),
-    "source": (SOURCE, url, text),
-    "enclosure": (iri(RSS + "enclosure"), url, text),
+    "source": (SOURCE, pointed_or_text, text),
+    "enclosure": (ENCLOSURE, pointed_or_text, text),
 }
 
 
-def _atom(dialect: Dialect) -> Mapping[str, Meaning]:
-    def inner(element: Element, local: str) -> str:
-        found = element.find(dialect.tag(local))
-        return "" if found is None else content(found)
+def _atom(namespace: str) -> dict[str, Meaning]:
+    """The elements of Atom 1.0 and 0.3."""
+    start = f"{{{namespace}}}" if namespace else ""
 
-    def person(element: Element) -> str:
-        return inner(element, "name") or inner(element, "email")
+    def inner(element: Element, *names: str) -> str:
+        found = (element.find(start + name) for name in names)
+        return next((text for each in found if each is not None and (text := content(each))), "")
 
-    return {
+    def person(element: Element, base: str) -> str:
+        return inner(element, "name", "email")
+
+    meanings: dict[str, Meaning] = {
         "id": (IDENTIFIER, content, text),
-        "title": (TITLE, content, text),
-        "rights": (RIGHTS, content, text),
+        "title": (TITLE, unpacked, text),
+        **dict.fromkeys(("rights", "copyright"), (RIGHTS, unpacked, text)),
         "summary": (DESCRIPTION, marked_up, text),
         "content": (ENCODED, marked_up, text),
         "link": (LINK, alternate, text),
         "category": (SUBJECT, category, text),
         "author": (CREATOR, person, text),
         "contributor": (CONTRIBUTOR, person, text),
-        "source": (SOURCE, lambda element: inner(element, "id"), text),
+        "source": (SOURCE, lambda element, base: inner(element, "id"), text),
         # The last three are those of Atom 0.3.
         **dict.fromkeys(("published", "updated", "issued", "modified", "created"), (DATE, content, date)),
     }
+    return {start + local: meaning for local, meaning in meanings.items()}
 
 
 class MappedItems:
@@ -825,15 +1000,19 @@ class MappedItems:
         self._scoped: list[tuple[int, bool]] = []  # items whose id means something in this feed only; has it a link?
         self._codes: dict[Term, int] = {}  # of predicates
         is_atom = feed.dialect.kind is FeedKind.ATOM
-        meanings = _atom(feed.dialect) if is_atom else _RSS2
-        self._uses = {feed.dialect.tag(local): self._coded(*meaning) for local, meaning in meanings.items()}
-        self._type, self._link, self._identifier, self._creator = map(self._code, (RDF_TYPE, LINK, IDENTIFIER, CREATOR))
+        meanings = _atom(feed.dialect.namespace if is_atom else ATOM)
+        if not is_atom:  # which may use elements of Atom too
+            meanings = meanings | {feed.dialect.tag(local): meaning for local, meaning in _RSS2.items()}
+        self._uses = {tag: self._coded(*meaning) for tag, meaning in meanings.items()}
+        words = (RDF_TYPE, LINK, IDENTIFIER, CREATOR, ENCLOSURE)
+        self._type, self._link, self._identifier, self._creator, self._enclosure = map(self._code, words)
+        self._link_tag = feed.dialect.tag("link")
         head, author = feed.head, feed.dialect.tag("author")
-        self._base = "" if head is None else head.get(XML_BASE) or feed.channel(head).link
+        self._base = "" if head is None else feed.channel(head).base
         self._authors: list[str] = []
         if head is not None and is_atom:
             read = self._uses[author][1]
-            self._authors = [name for element in head.findall(author) if (name := read(element))]
+            self._authors = [name for element in head.findall(author) if (name := read(element, ""))]
         if len(self._authors) > MAX_AUTHORS:
             fix = f"the limit is {MAX_AUTHORS}; name them in the entries, which were read without"
             error = DocumentError("HG-315", f"a feed of {len(self._authors):,} authors", fix=fix)
@@ -866,16 +1045,22 @@ class MappedItems:
 
     def _read(self, element: Element, predicates: list[int], objects: list[Term]) -> tuple[str, str]:
         """Adds what an item says; its own id and its link, where it has them."""
-        id = link = ""
-        uses = self._uses
-        for child in element:
-            predicate, read, make = uses.get(child.tag) or self._other(child.tag)
-            value = read(child)
+        id = link = other = ""  # the last is a link of Atom in a feed of RSS
+        uses, base = self._uses, within(element, self._base)
+        children = list(element)
+        for child in children:
+            tag = child.tag
+            predicate, read, make = uses.get(tag) or self._other(tag)
+            value = read(child, base)
+            if tag in _CONTAINERS and len(child):
+                children += child
+                value = pointed(child, base)
             if not value:
-                continue
+                if predicate != self._link or not (value := linked(child, "enclosure", base)):
+                    continue
+                predicate = self._enclosure
             if predicate == self._link:
-                value = resolved(element.get(XML_BASE) or self._base, value)
-                link = link or value
+                link, other = (link or value, other) if tag == self._link_tag else (link, other or value)
             elif predicate == self._identifier:
                 id = id or value
             predicates.append(predicate)
@@ -886,7 +1071,7 @@ class MappedItems:
         if self._authors and self._creator not in predicates:
             predicates += [self._creator] * len(self._authors)
             objects += map(text, self._authors)
-        return id, link
+        return id, link or other
 
     def _other(self, tag: str) -> Any:
         """An element that has no meaning of its own here."""
@@ -894,9 +1079,9 @@ class MappedItems:
         namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
         predicate = as_iri((RSS if namespace == dialect.namespace else namespace) + local)
         if predicate is None or (namespace == dialect.namespace and dialect.kind is FeedKind.ATOM):
-            use = self._coded(RDF_TYPE, lambda element: "", text)
+            use = self._coded(RDF_TYPE, lambda element, base: "", text)
         else:
-            use = self._coded(iri(predicate), content, date if predicate in DATES else text)
+            use = self._coded(iri(predicate), said, date if predicate in DATES else text)
         self._uses[tag] = use
         return use
 
@@ -961,9 +1146,11 @@ Triple = tuple[int, int, int]
 
 
 class RdfItem(NamedTuple):
-    """An item: its id, its node, what is said of it, and where it stands."""
+    """An item: its id and whether that means something in this feed only, its node, what is said of it, and where it
+    stands."""
 
     id: str
+    is_scoped: bool
     node: int
     facts: list[Fact]
     position: int
@@ -1065,10 +1252,11 @@ class RdfItems:
         facts = [triple[1:] for triple in triples if triple[0] == node]
         term = self._term(node)
         links = (self._term(value).value for predicate, value in facts if predicate == self._link)
-        id = (term.value if term.kind is TermKind.IRI else next(links, "")) or self._feed.name_of(good.number)
+        own = term.value if term.kind is TermKind.IRI else next(links, "")
+        id = own or self._feed.name_of(good.number)
         if not self._feed.is_new(id, good.span.start):
             return
-        self._items.append(RdfItem(id, node, facts, good.span.start))
+        self._items.append(RdfItem(id, bool(own) and as_iri(own) is None, node, facts, good.span.start))
         self._count += len(triples)
         if len(facts) < len(triples):
             for subject, predicate, value in triples:
@@ -1110,11 +1298,17 @@ class RdfItems:
                 message = "an item that reaches too many triples through blank nodes or its channel"
                 self._feed.refuse(DocumentError("HG-313", message, fix=fix), item.id, item.position)
                 continue
-            ids.append(item.id)
+            ids.append(f"{self._link_of(listing)}#{item.id}" if item.is_scoped else item.id)
             counts.append(len(own) + len(reached) + len(said))
             rows += [*own, *reached, *said]
         numbers = np.repeat(np.arange(len(ids)), counts)
         return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), self._feed.rejected, True)
+
+    def _link_of(self, listing: Triple | None) -> str:
+        """The link of the channel that lists an item, else the document's name."""
+        facts = self._facts[listing[0]] if listing else []
+        links = (self._term(value).value for predicate, value in facts if predicate == self._link)
+        return next(links, "") or self._feed.document.name
 
     def _outside(self, around: Surroundings) -> list[Triple]:
         """What is said outside of the items, up to where it cannot be read; a break of the XML has been reported."""

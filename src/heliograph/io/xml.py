@@ -2,8 +2,9 @@
 document from exhausting a parser.
 
 The laws: undecodable bytes are never guessed at. Those of a file in UTF-8 stay as they are, for the reader to refuse
-where they stand; those of another encoding become U+FFFF, a code point that no XML may hold, to the same effect. A
-DTD is never given to a parser, so nothing that it declares is ever expanded or fetched. For RDF/XML, which uses
+where they stand; those of another encoding become U+FFFF, a code point that no XML may hold, to the same effect. Only
+ISO-8859-1 is read as Windows-1252, as browsers do: where they differ, it has nothing but control characters. A DTD is
+never given to a parser, so nothing that it declares is ever expanded or fetched. For RDF/XML, which uses
 entities as abbreviations, the plain ones are declared anew once `check_entities` has shown that they stay small.
 """
 
@@ -51,6 +52,12 @@ _KNOWN = re.compile(  # character sets, and none of Python's other codecs, such 
     r"ascii|iso8859-\d+|cp\d+|koi8-[rtu]|mac-(?:roman|cyrillic|greek|latin2|turkish|iceland)|kz1048|ptcp154|tis-620"
     r"|gb2312|gbk|gb18030|big5(?:hkscs)?|shift_jis(?:_2004|x0213)?|euc_(?:jp|kr|jis_2004|jisx0213)|johab|iso2022_jp(?:_\w+)?"
 )
+
+
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
+_WINDOWS = {  # what these bytes are in Windows-1252, of which five are nothing
+    byte: ord(character) for byte in range(0x80, 0xA0) if (character := bytes([byte]).decode("cp1252", "ignore"))
+}
 
 
 class OpenedDocument(NamedTuple):
@@ -172,7 +179,10 @@ def _transcoded(source: Source, data: Bytes, encoding: str, errors: str = "helio
     if len(data) > MAX_TRANSCODED:
         fix = f"save it as UTF-8; other encodings are read up to {MAX_TRANSCODED >> 20} MiB"
         raise DocumentError("HG-303", f"{len(data) >> 20} MiB in {encoding}", place=Place(source.name), fix=fix)
-    return bytes(data).decode(encoding, errors).encode()
+    text = bytes(data).decode(encoding, errors)
+    if encoding == "iso8859-1" and _CONTROLS.search(data):
+        text = text.translate(_WINDOWS)
+    return text.encode()
 
 
 # --- positions as line and column, both from 1; columns count characters ---

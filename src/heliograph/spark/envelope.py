@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -195,7 +195,8 @@ def task_count(frame: DataFrame) -> int:
 # --- publications: triples, or documents and feeds that are parsed where they lie ---------------------------------
 #
 # The laws are the embedded reader's: all rows with one publication_id are one publication, so they meet in one task;
-# documents share no blank nodes, so where one publication has parts in several, the nodes of each are named anew.
+# documents share no blank nodes, so where one publication has parts in several, the nodes of each are named anew;
+# items of feeds are never merged.
 
 _DOCUMENTS = {"path", "content"}
 TERMS = ("subject", "property", "object")
@@ -260,7 +261,7 @@ class TaskPublications(NamedTuple):
         if not tables:
             return cls(table_schema("publications").empty(), [])
         table, rejected = parted(together(tables))
-        return cls(_blank_nodes_apart(table) if SOURCE in table.column_names else table, rejected)
+        return cls(_blank_nodes_apart(_items_apart(table)) if SOURCE in table.column_names else table, rejected)
 
     def parts(self, size: int) -> Iterator[pa.Table]:
         """The rows of so many publications at a time."""
@@ -272,6 +273,56 @@ class TaskPublications(NamedTuple):
         ordered = self.table if is_ordered else self.table.take(groups.permutation)
         for first, last in pairwise([*groups.offsets[:-1:size].tolist(), len(groups.permutation)]):
             yield ordered.slice(first, last - first)
+
+
+def _items_apart(table: pa.Table) -> pa.Table:
+    """Items of feeds are never merged: of those with one id the later files' become `id#2`, `id#3`, in the order of the
+    files' names, unless they say the same. All rows with one id are in this task."""
+    numbers: Any = pc.fill_null(table[ROW].combine_chunks(), 0)
+    if not len(table) or pc.min(numbers).as_py() >= 0:
+        return table
+    sources: Any = table[SOURCE].combine_chunks()
+    is_item = pc.less(numbers, 0)
+    places = {"file": pc.if_else(is_item, sources.indices, -1), ROW: pc.if_else(is_item, numbers, 0)}
+    keys = pa.table({"publication_id": table["publication_id"].cast(pa.string()), **places})
+    readings = keys.group_by(["publication_id", "file", ROW]).aggregate([]).group_by("publication_id")
+    counts = readings.aggregate([([], "count_all")])
+    shared = counts.filter(pc.greater(counts["count_all"], 1))["publication_id"]
+    if not len(shared):
+        return table
+    found: dict[str, dict[tuple[str, int], list[int]]] = {}
+    names = sources.dictionary.to_pylist()
+    crowded = np.flatnonzero(pc.is_in(keys["publication_id"], value_set=shared).to_numpy())
+    columns = (column.to_pylist() for column in keys.take(crowded).columns)
+    for row, id, file, number in zip(crowded.tolist(), *columns, strict=True):
+        found.setdefault(id, {}).setdefault((names[file] if file >= 0 else "", -number), []).append(row)
+    ids, taken = keys["publication_id"].to_pylist(), set(counts["publication_id"].to_pylist())
+    is_kept = np.ones(len(table), np.bool_)
+    for id, parts in found.items():
+        met: set[frozenset[tuple[Any, ...]]] = set()
+        for _, rows in sorted(parts.items()):
+            says = _says(table.select(TERMS).take(rows))
+            if says in met:
+                is_kept[rows] = False
+            elif met:
+                free = next(name for times in count(2) if (name := f"{id}#{times}") not in taken)
+                taken.add(free)
+                for row in rows:
+                    ids[row] = free
+            met.add(says)
+    place = table.column_names.index("publication_id")
+    return table.set_column(place, "publication_id", pa.array(ids, pa.string())).filter(pa.array(is_kept))
+
+
+def _says(rows: pa.Table) -> frozenset[tuple[Any, ...]]:
+    """Triples with their blank nodes numbered in the order in which they are met."""
+    triples = list(zip(*(rows[name].to_pylist() for name in TERMS), strict=True))
+    blanks: dict[str, int] = {}
+    for subject, _, value in triples:
+        for term in (subject, value):
+            if term.startswith("_:"):
+                blanks.setdefault(term, len(blanks))
+    return frozenset((blanks.get(s, s), p, blanks.get(o, o)) for s, p, o in triples)
 
 
 def _blank_nodes_apart(table: pa.Table) -> pa.Table:
@@ -301,7 +352,7 @@ def placed(table: pa.Table) -> pa.Table | TableRows:
     codes = names.indices.to_numpy(zero_copy_only=False)
     rows = table if len(names.dictionary) == 1 else table.take(np.argsort(codes, kind="stable"))
     ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary))).tolist()
-    numbers, terms = pc.fill_null(rows[ROW], 0).to_numpy(), plain(rows)
+    numbers, terms = np.maximum(pc.fill_null(rows[ROW], 0).to_numpy(), 0), plain(rows)
     parts = []
     for name, (first, last) in zip(names.dictionary.to_pylist(), pairwise([0, *ends]), strict=True):
         parts.append(TableRows(name, terms.slice(first, last - first), Rejections(), numbers[first:last]))

@@ -85,9 +85,11 @@ class Poller:
         if found:
             number += 1
             draft = self.path(number).with_suffix(".draft")
-            with pa.ipc.new_file(str(draft), found[0].schema) as writer:
-                for batch in found:
-                    writer.write_batch(batch)
+            table = pa.Table.from_batches(found)
+            numbers = pc.if_else(pc.less(table["row"], 0), -number, table["row"])  # what an item became is not merged
+            table = table.set_column(table.column_names.index("row"), "row", numbers)
+            with pa.ipc.new_file(str(draft), table.schema) as writer:
+                writer.write_table(table)
             os.replace(draft, self.path(number))
         draft = self._notes.with_suffix(".draft")
         feeds = {name: asdict(each) for name, each in self._feeds.items()}

@@ -26,9 +26,17 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import FAILED, Place, TableError, UsageError
-from heliograph.io.documents import read_documents
+from heliograph.io.documents import join_documents, read_source
+from heliograph.io.rdf import Interner
 from heliograph.io.schemas import CellKind, table_schema
-from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
+from heliograph.io.sources import (
+    DOCUMENT_SUFFIXES,
+    FEED_SUFFIXES,
+    TABLE_SUFFIXES,
+    Source,
+    collector_paused,
+    find_sources,
+)
 from heliograph.io.tables import as_table, read_encoded
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
@@ -50,7 +58,9 @@ _LOG = logging.getLogger("heliograph")
 
 Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
-"""Columns beside those of a table: the file and number of a row that was read from a file, or the refusal of one."""
+"""Columns beside those of a table: the file and number of a row that was read from a file, or the refusal of one.
+
+Triples of documents have no number, those of a feed's items a negative one: items are told apart by file and number."""
 STATS = "stats"
 COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
 
@@ -228,6 +238,7 @@ def plain(table: pa.Table) -> pa.Table:
 
 _POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 _BINARY = "path string, modificationTime timestamp, length bigint, content binary"  # Spark's, which it does not presume
+_TOGETHER = 1000  # publications of a document in one batch
 _FILES_OF: WeakKeyDictionary[Any, DataFrame] = WeakKeyDictionary()
 """By a DataFrame of rows the DataFrame of the files that they are read from."""
 
@@ -313,13 +324,17 @@ def read_tables(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Tab
 def document_rows(source: Source) -> Iterator[pa.RecordBatch]:
     """The triples of one document by publication."""
     vocabulary, schema = Vocabulary(), _arrow_schema("publications", *_PLACE)
-    for found in read_documents([source], vocabulary):
+    interner = Interner(vocabulary)
+    with collector_paused():
+        whole = read_source(source, interner)
+    row = pa.scalar(-1 if whole.are_items else None, pa.int64())
+    for found in join_documents([whole], interner, _TOGETHER):
         publications = found.publications
         ids = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
         terms = [vocabulary.spell(*column) for column in zip(publications.triples, _POSITIONS, strict=True)]
         columns: list[Any] = [pa.array(publications.ids, pa.string()).take(ids), *terms]
         columns += [pa.repeat(pa.scalar(source.name, pa.string()), len(ids))]
-        columns += [pa.nulls(len(ids), pa.int64()), pa.nulls(len(ids), REJECTED_TYPE)]
+        columns += [pa.repeat(row, len(ids)), pa.nulls(len(ids), REJECTED_TYPE)]
         yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
         yield from refused_rows("publications", found.rejected)
 
