@@ -17,7 +17,10 @@ NT = "<urn:heliograph:a> <urn:heliograph:p> <urn:heliograph:b> .\n"
 RSS = '<rss version="2.0"><channel><title>C</title><link>http://c/</link><item><guid>http://c/1</guid><title>T</title></item></channel></rss>'
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"><id>http://c/</id><title>C</title><entry><id>http://c/1</id><title>T</title></entry></feed>'
 JSONLD = '{"@id": "urn:heliograph:a", "urn:heliograph:p": {"@id": "urn:heliograph:b"}}'
-RDFXML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:heliograph:"><rdf:Description rdf:about="urn:heliograph:a"><p rdf:resource="urn:heliograph:b"/></rdf:Description></rdf:RDF>'
+RDFXML = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:heliograph:">'
+    '<rdf:Description rdf:about="urn:heliograph:a"><p rdf:resource="urn:heliograph:b"/></rdf:Description></rdf:RDF>'
+)
 
 
 def _filter() -> Filter:

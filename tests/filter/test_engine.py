@@ -281,6 +281,6 @@ def test_documents_and_feeds_are_published_by_path(tmp_path: Path) -> None:
     engine = Filter()
     engine.subscribe([("knows", "ASK { ?x :knows ?y }"), ("item", 'ASK { ?x rss:title "t" }')])
     assert [n.subscription_id for n in engine.publish(tmp_path / "a.ttl")] == ["knows"]
-    assert [n.publication_id for n in engine.publish(str(tmp_path / "b.rss"))] == ["g"]
+    assert [n.publication_id for n in engine.publish(str(tmp_path / "b.rss"))] == [f"{tmp_path}/b.rss#g"]
     (tmp_path / "c.ttl").write_text("<urn:a")
     assert [entry.code for entry in engine.publish(tmp_path / "c.ttl").rejected] == ["HG-302"]

@@ -22,7 +22,7 @@ from pyoxigraph import (
 )
 
 from heliograph.io import rdf as syntaxes_module
-from heliograph.io.documents import read_documents, read_triples
+from heliograph.io.documents import read_documents, read_graph
 from heliograph.io.sources import Source
 from heliograph.terms import Term, TermKind, blank, iri, literal
 from heliograph.vocabulary import Vocabulary
@@ -88,7 +88,13 @@ def oracle(data: bytes, name: str) -> dict[str, set[str]]:
     graphs: dict[str, set[tuple[Term, Term, Term]]] = defaultdict(set)
     for quad in parse(data, format=FORMATS[Path(name).suffix]):
         graph = quad.graph_name
-        id = name if isinstance(graph, DefaultGraph) else str(graph) if isinstance(graph, BlankNode) else graph.value
+        id = (
+            name
+            if isinstance(graph, DefaultGraph)
+            else f"{name}#{graph}"
+            if isinstance(graph, BlankNode)
+            else graph.value
+        )
         graphs[id].add((as_term(quad.subject), as_term(quad.predicate), as_term(quad.object)))
     return {id: canonical(frozenset(graph)) for id, graph in graphs.items()}
 
@@ -301,8 +307,8 @@ def test_sources_that_are_no_documents() -> None:
 def test_all_triples_of_one_source_are_one_publication(tmp_path: Path) -> None:
     path = tmp_path / "x.nq"
     path.write_text("<a:s> <a:p> <a:1> <a:g> .\n<a:s> <a:p> <a:2> .\nbroken\n")
-    documents = read_triples(Source(path, "x.nq"), Vocabulary())
-    assert dict(documents.publications.graphs()) == {"x.nq": triples("<a:s> | <a:p> | <a:1>", "<a:s> | <a:p> | <a:2>")}
+    documents = read_graph([Source(path, "x.nq")], Vocabulary())
+    assert dict(documents.publications.graphs()) == {"graph": triples("<a:s> | <a:p> | <a:1>", "<a:s> | <a:p> | <a:2>")}
     assert [refused.item for refused in documents.rejected] == ["3"]
 
 
