@@ -196,7 +196,7 @@ PATHS = {
 
 def oxigraph_pairs(mirror: Mirror, relation: DerivedRelation) -> set[tuple[str, str]]:
     store = pyoxigraph.Store()
-    rows = [(child, kind, parent) for child, parent in mirror.taxonomy.rows for kind in (RDF_TYPE, RDFS_SUBCLASS_OF)]
+    rows = [(child, kind, parent) for child, parent in mirror.taxonomy.subclasses for kind in (RDF_TYPE, RDFS_SUBCLASS_OF)]
     for triple in (*mirror.graph, *rows):
         store.add(pyoxigraph.Quad(*(pyoxigraph.NamedNode(term.value) for term in triple)))
     found = store.query(f"SELECT DISTINCT ?x ?y {{ ?x {PATHS[relation]} ?y }}", prefixes={"rdf": RDF, "rdfs": RDFS})

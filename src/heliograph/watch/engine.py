@@ -329,7 +329,7 @@ class Watch:
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self._vocabulary)
-            tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
+            tables["taxonomy"] = self._taxonomy.table()
             meta = {
                 "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
                 "prefixes": dict(self._subscriptions.prefixes),
@@ -351,7 +351,7 @@ class Watch:
         saved = read_folder(path, saving.KIND, saving.READ)
         with saving.damaged(path):
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
-            taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
+            taxonomy = Taxonomy.of_table(saved.tables["taxonomy"])
             engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
             engine._restore(saved)
         return engine
