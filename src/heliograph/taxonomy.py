@@ -2,8 +2,9 @@
 
 A row of a table acts as both `rdf:type` and `rdfs:subClassOf`; in a taxonomy that is RDF each triple is what it says.
 So there are rows that are types and rows that are sub-classes, and for a table both are the same. The law:
-`ancestors(x)` is exactly what `rdfs:subClassOf+` reaches from x, so in an acyclic taxonomy x is not its own ancestor, and on a cycle
-every member is an ancestor of every member. A cycle is reported with its members and changes nothing else.
+`ancestors(x)` is exactly what `rdfs:subClassOf+` reaches from x, so in an acyclic taxonomy x is not its own ancestor,
+and on a cycle every member is an ancestor of every member. A cycle is reported with its members and changes nothing
+else.
 
 `Classes` joins a taxonomy with the `rdf:type` and `rdfs:subClassOf` triples of one document.
 """
