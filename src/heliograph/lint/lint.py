@@ -19,12 +19,13 @@ from heliograph.lint.cost import SUSPECTS, DataSample, Trial, expenses, is_small
 from heliograph.lint.queries import Kinds, NameCheck, never_bound, replaced, why_never
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.partition.containment import Forest
-from heliograph.sparql.query import Compare, Expression, Query, Values, children, conjuncts, walk
+from heliograph.sparql.query import ClassPattern, Compare, Expression, Query, Values, children, conjuncts, walk
 from heliograph.sparql.regions import MIRRORED
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.sparql.tables import compile_patterns
 from heliograph.sparql.templates import compile_sparql
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import PREFIXES, Term, Variable
+from heliograph.terms import PREFIXES, RDF_TYPE, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.options import Options, check_options, read_options
 
@@ -35,6 +36,9 @@ TWICE = "HG-501"
 SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"
 PREDICTED, MEASURED = "HG-715", "HG-716"
 UNBOUND = "HG-719"
+ALWAYS = "HG-725"
+
+_ALWAYS = "matches every publication: the taxonomy alone answers it; add a triple that ties it to the publication"
 
 
 class Finding(NamedTuple):
@@ -386,7 +390,7 @@ def lint_subscriptions(
     What could not be read is among the findings.
     """
     known = {**PREFIXES, **(prefixes or {})}
-    given = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy or [], known)
+    given = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.read([] if taxonomy is None else taxonomy, known)
     linter = Linter(given, known)
     refused = [*given.rejected, *linter.subscribe(items, patterns=patterns, constraints=constraints).rejected]
     if sample is not None:
@@ -432,6 +436,7 @@ class Linter:
             *((each.place, _repeat(each, first)) for each, first in repeats),
             *((each.place, Finding(each.id, NEVER, never[each.place])) for each in sound if each.place in never),
             *covered([each for each in possible if each.stands and each.place not in reported], self._taxonomy),
+            *((each.place, Finding(each.id, ALWAYS, _ALWAYS)) for each in possible if self._is_given(each.query)),
             *self._apart(possible),
             *self._expensive(possible),
             *self._unseen(sound),
@@ -448,6 +453,15 @@ class Linter:
                 yield place, Finding(id, refusal.code, f"watch would refuse it: {refusal.describe()}")
             elif place not in standing:
                 yield place, Finding(id, TWICE, _TWICE, id)
+
+    def _is_given(self, query: Query) -> bool:
+        """Whether the taxonomy alone answers a query: then so it does with every publication, as more edges never take
+        a solution away."""
+        if query.metrics or query.having is not None or not query.patterns or not len(self._taxonomy):
+            return False
+        if not all(isinstance(each, ClassPattern) or each.predicate == RDF_TYPE for each in query.patterns):
+            return False
+        return QueryPlan.of(query).matches(world(Graph(), self._taxonomy))
 
     def _apart(self, sound: list[Sound]) -> Iterator[Placed]:
         kinds = Kinds(self._taxonomy, self._sample)

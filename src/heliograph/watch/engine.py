@@ -59,8 +59,9 @@ class Watch:
 
     `mode` is the default of subscriptions that do not say: `each` match, or `change` of truth. `initial` reports what
     holds already when a subscription is made, first in the next `publish`. `window` ("7d", seconds, a timedelta) and
-    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence. `algorithm` is one of
-    `strategy.ALGORITHMS`; by default small jobs are done in plain Python and large ones by the kernels.
+    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence. `taxonomy` is what `Filter`
+    takes. `algorithm` is one of `strategy.ALGORITHMS`; by default small jobs are done in plain Python and large ones by
+    the kernels.
     """
 
     def __init__(
