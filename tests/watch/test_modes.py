@@ -56,13 +56,13 @@ CASES: dict[str, Case] = {
         BY_GROUP,
         {"mode": "change"},
         "+ a p b; + b p b; + a p c; + b p c; - a",
-        "2+ y=b 2; 4+ y=c 2; 5- y=b 1; 5- y=c 1",
+        "2+ y=b n=2 2; 4+ y=c n=2 2; 5- y=b n=1 1; 5- y=c n=1 1",
     ),
     "a condition may name the group": (
         "SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x HAVING (COUNT(*) >= 1 && ?x != :a)",
         {},
         "+ a p b; + c p b",
-        "2+ x=c 1",
+        "2+ x=c n=1 1",
     ),
     "the limit counts losses first": (
         "SELECT * { :a :p ?y }",

@@ -58,6 +58,8 @@ def evidence(
         bindings = {variable: proven[variable] for variable in query.named_variables if variable in proven}
     if bindings is not None:
         shown["bindings"] = {variable.name: spell(term) for variable, term in bindings.items()}
+        if query.group_by and isinstance(match.value, int):  # of a group, under the name that SELECT gives its count
+            shown["bindings"] |= {name.name: str(match.value) for name in query.count_names}
     if match.value is not None:
         shown["value"] = match.value
     shown |= match.more or {}
