@@ -80,7 +80,7 @@ def test_a_long_cycle_neither_hangs_nor_floods_the_message() -> None:
 
 def test_reading_rows() -> None:
     taxonomy = Taxonomy.read(pa.table({"child": ["x", None, "p:q", "y"], "parent": ["top", "top", "top", '"text"']}))
-    assert [tuple(map(str, row)) for row in taxonomy.rows] == [("x", "top")]
+    assert [tuple(map(str, row)) for row in taxonomy.subclasses] == [("x", "top")]
     assert [(entry.source, entry.code) for entry in taxonomy.rejected] == [
         ("taxonomy", "HG-101"),
         ("taxonomy", "HG-104"),
@@ -93,5 +93,5 @@ def test_reading_rows() -> None:
 
 def test_a_prefix_of_ones_own() -> None:
     taxonomy = Taxonomy.read([{"child": "ex:x", "parent": "ex:top"}], {"ex": "http://example.org/"})
-    assert taxonomy.rows == Taxonomy.read([("ex:x", "ex:top")], {"ex": "http://example.org/"}).rows
-    assert [str(term) for term in taxonomy.rows[0]] == ["<http://example.org/x>", "<http://example.org/top>"]
+    assert taxonomy.subclasses == Taxonomy.read([("ex:x", "ex:top")], {"ex": "http://example.org/"}).subclasses
+    assert [str(term) for term in taxonomy.subclasses[0]] == ["<http://example.org/x>", "<http://example.org/top>"]

@@ -206,7 +206,7 @@ def classes_of(graph: Graph, taxonomy: Taxonomy) -> nx.DiGraph[int]:
     ids = {term: id for id, term in enumerate(TERMS)}
     below: nx.DiGraph[int] = nx.DiGraph()
     below.add_nodes_from(range(len(VOCABULARY)))
-    below.add_edges_from((ids[child], ids[parent]) for child, parent in taxonomy.rows)
+    below.add_edges_from((ids[child], ids[parent]) for child, parent in taxonomy.subclasses)
     below.add_edges_from((s, o) for s, p, o in graph if p == BELOW)
     return below
 
@@ -217,8 +217,8 @@ def _above(below: nx.DiGraph[int], term: int) -> set[int]:
 
 
 def _direct(graph: Graph, taxonomy: Taxonomy, term: int) -> set[int]:
-    rows = classes_of((), taxonomy).successors(term)
-    return {*rows, *(o for s, p, o in graph if s == term and p == TYPE)}
+    rows = taxonomy.types_of(TERMS[term]) if term < len(TERMS) else ()
+    return {*map(TERMS.index, rows), *(o for s, p, o in graph if s == term and p == TYPE)}
 
 
 def _holds_class(atom: Atom, graph: Graph, taxonomy: Taxonomy, term: int) -> bool:

@@ -40,8 +40,10 @@ QUESTIONS = [
 ]
 
 
-def taxonomy_of(rows: list[tuple[int, int]]) -> Taxonomy:
-    return Taxonomy([(TERMS[child], TERMS[parent]) for child, parent in rows])
+def taxonomy_of(rows: list[tuple[int, int]], types: list[tuple[int, int]] | None = None) -> Taxonomy:
+    """A table, whose rows are both, or with types of its own as RDF has them."""
+    named = None if types is None else [(TERMS[child], TERMS[parent]) for child, parent in types]
+    return Taxonomy([(TERMS[child], TERMS[parent]) for child, parent in rows], types=named)
 
 
 @settings(max_examples=150)
@@ -69,9 +71,11 @@ def test_a_closure_that_is_too_large_is_not_kept() -> None:
 @pytest.mark.parametrize("copies", [1, 3])  # tried one by one, and in tables
 @pytest.mark.parametrize("limit", [10**6, 0])
 @settings(max_examples=40)
-@given(rows=_rows, graphs=st.lists(_own, min_size=1, max_size=2))
-def test_classes_of_publications(limit: int, copies: int, rows: list[tuple[int, int]], graphs: list[Graph]) -> None:
-    taxonomy = taxonomy_of(rows)
+@given(rows=_rows, types=st.none() | _rows, graphs=st.lists(_own, min_size=1, max_size=2))
+def test_classes_of_publications(
+    limit: int, copies: int, rows: list[tuple[int, int]], types: list[tuple[int, int]] | None, graphs: list[Graph]
+) -> None:
+    taxonomy = taxonomy_of(rows, types)
     given = [(*graph, *((node, 0, node) for node in range(NODES))) for graph in graphs]
     asked = copies * QUESTIONS
     found = answers_of(search(segment_of(asked), batch_of(given, taxonomy, limit), 0))

@@ -58,7 +58,8 @@ names = st.sampled_from([A, B, C, D])
 variables = st.sampled_from([X, Y, Z])
 predicates = st.sampled_from([P, P, Q, RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_MEMBER, *MEMBERS])
 objects = st.one_of(names, st.sampled_from(LITERALS))
-taxonomies = st.lists(st.tuples(names, names), max_size=4).map(Taxonomy)
+_rows = st.lists(st.tuples(names, names), max_size=4)
+taxonomies = st.builds(lambda rows, types: Taxonomy(rows, types=types), _rows, st.none() | _rows)  # a table, or RDF
 
 # --- queries ----------------------------------------------------------------------------------------------------
 

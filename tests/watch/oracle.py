@@ -107,7 +107,7 @@ def _group(each: dict[str, Term]) -> Key:
 
 
 def _evidence(each: dict[str, Term]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"bindings": {"x": spell(each["x"])}} if "x" in each else {}
+    shown: dict[str, Any] = {"bindings": {"x": spell(each["x"]), "n": each["n"].value}} if "x" in each else {}
     return {**shown, "value": int(each["n"].value)}
 
 
@@ -179,6 +179,8 @@ def _lines(asked: Asked, after: Standing, seq: int, counts: dict[Key, int]) -> l
     for key in asked.standing.keys() - after.keys():
         shown = asked.standing[key]
         shown = {**(shown or {}), "value": counts.get(key, 0)} if counts or "COUNT" in asked.query else shown
+        if shown and "n" in shown.get("bindings", {}):
+            shown["bindings"] = {**shown["bindings"], "n": str(shown["value"])}
         lines.append((0, asked.number, key, (str(seq), "-", asked.id, shown)))
     gained = after.keys() - asked.standing.keys()
     lines += [(1, asked.number, key, (str(seq), "+", asked.id, after[key])) for key in gained]

@@ -91,7 +91,10 @@ def from_scratch(mirror: Mirror, relation: DerivedRelation) -> set[Pair]:
 
 
 triples = st.tuples(st.sampled_from(NAMES), st.sampled_from(PROPERTIES), st.sampled_from(NAMES))
-taxonomies = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=4).map(Taxonomy)
+_taxonomy_rows = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=4)
+taxonomies = st.builds(  # a table, whose rows are both, or RDF
+    lambda subclasses, types: Taxonomy(subclasses, types=types), _taxonomy_rows, st.none() | _taxonomy_rows
+)
 histories = st.lists(st.tuples(st.lists(triples, max_size=3), st.lists(triples, max_size=3)), max_size=12)
 
 
@@ -196,7 +199,8 @@ PATHS = {
 
 def oxigraph_pairs(mirror: Mirror, relation: DerivedRelation) -> set[tuple[str, str]]:
     store = pyoxigraph.Store()
-    rows = [(child, kind, parent) for child, parent in mirror.taxonomy.rows for kind in (RDF_TYPE, RDFS_SUBCLASS_OF)]
+    said = ((mirror.taxonomy.types, RDF_TYPE), (mirror.taxonomy.subclasses, RDFS_SUBCLASS_OF))
+    rows = [(child, kind, parent) for pairs, kind in said for child, parent in pairs]
     for triple in (*mirror.graph, *rows):
         store.add(pyoxigraph.Quad(*(pyoxigraph.NamedNode(term.value) for term in triple)))
     found = store.query(f"SELECT DISTINCT ?x ?y {{ ?x {PATHS[relation]} ?y }}", prefixes={"rdf": RDF, "rdfs": RDFS})

@@ -103,7 +103,7 @@ def test_counts() -> None:
     assert "COUNT(*) is 1 for ?y = b" in silent.summary
     assert "COUNT(*) is 0" in watching(query).explain("s").summary
     held = watching(query, "+ a p b", "+ c p b").explain("s")
-    assert held.evidence == {"bindings": {"y": "b"}, "value": 2}
+    assert held.evidence == {"bindings": {"y": "b", "n": "2"}, "value": 2}
 
 
 @pytest.mark.parametrize(

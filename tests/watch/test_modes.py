@@ -56,13 +56,13 @@ CASES: dict[str, Case] = {
         BY_GROUP,
         {"mode": "change"},
         "+ a p b; + b p b; + a p c; + b p c; - a",
-        "2+ y=b 2; 4+ y=c 2; 5- y=b 1; 5- y=c 1",
+        "2+ y=b n=2 2; 4+ y=c n=2 2; 5- y=b n=1 1; 5- y=c n=1 1",
     ),
     "a condition may name the group": (
         "SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x HAVING (COUNT(*) >= 1 && ?x != :a)",
         {},
         "+ a p b; + c p b",
-        "2+ x=c 1",
+        "2+ x=c n=1 1",
     ),
     "the limit counts losses first": (
         "SELECT * { :a :p ?y }",
@@ -142,12 +142,12 @@ def test_a_witness_of_truth_is_the_first_in_term_order() -> None:
     ]
 
 
-def test_is_a_shows_as_the_derived_triple() -> None:
+def test_is_a_shows_the_edges_that_the_graph_holds() -> None:
     made = Watch(taxonomy=[("Dog", "Animal")], witness=True)
     made.subscribe(("s", "ASK { ?x a/rdfs:subClassOf* :Animal . ?x :owner :Ann . :Dog rdfs:subClassOf+ ?c }"))
     (found,) = made.publish(edges("+ Rex owner Ann", "+ Rex a Dog"))
     ends = [(edge[0], edge[2]) for edge in found.proof["edges"]]
-    assert (found.publication_id, ends) == ("2", [("Rex", "Animal"), ("Rex", "Ann"), ("Dog", "Animal")])
+    assert (found.publication_id, ends) == ("2", [("Rex", "Dog"), ("Rex", "Ann")])
 
 
 # --- counts -----------------------------------------------------------------------------------------------------

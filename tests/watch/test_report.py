@@ -51,12 +51,12 @@ def test_columns_of_bindings_are_texts(width: int, rows: Any, times: int, bound:
         {variable: TERMS[id] for variable, id in zip(variables, row, strict=False) if id != NO_TERM}
         for row in terms.tolist()
     ]
-    assert made == [evidence_text(QUERY, Match(solution), witness=False) for solution in solutions]
+    assert made == [evidence_text(QUERY, Match(solution), witness=None) for solution in solutions]
 
 
 def test_columns_of_values_are_texts() -> None:
     values = np.array([0, 1, 2**62])
-    expected = [evidence_text(QUERY, Match(None, value), witness=False) for value in values.tolist()]
+    expected = [evidence_text(QUERY, Match(None, value), witness=None) for value in values.tolist()]
     assert as_list(value_texts(values)) == expected
 
 
@@ -100,7 +100,7 @@ def test_columns_are_notifications(drawn: list[tuple[int, bool, int, int, bool]]
     update, gained, number = (np.array([line[place] for line in as_columns], np.int64) for place in range(3))
     run = PublishRun(witness=False)
     with mock.patch.object(reports, "_FEW", few):
-        report = Report(updates(), witness=False)
+        report = Report(updates(), witness=None)
         report.add_lines(ReportLines(update, gained.astype(np.bool_), number, values), everyone)
         for row, is_gained, subscription, value, _ in drawn:
             if (row + subscription) % 2 == 0:
@@ -140,7 +140,7 @@ def notified(
 def test_what_comes_before_the_first_update_has_no_seq() -> None:
     run, told = PublishRun(witness=False), subscribed(0, 9)
     for some in (None, updates(), None):
-        report = Report(some, witness=False)
+        report = Report(some, witness=None)
         report.add_deltas(told, (), [(1, MatchDelta((), (Match(None, 1),)))])
         report.finish(run)
     outcome = run.outcome(1)

@@ -7,7 +7,7 @@ first row, files in the order of their names. A bad subscription is rejected wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,8 +29,7 @@ from heliograph.io.sources import (
 )
 from heliograph.io.tables import TableRows, read_all, read_table
 from heliograph.model import Receipt, Rejected, Rejections
-from heliograph.taxonomy import Row, Taxonomy
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF
+from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -195,31 +194,11 @@ def once(*inputs: InterestOptions | str | None) -> None:
 
 
 def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: CommandRun) -> Taxonomy:
-    rows: list[Row] = []
+    taxonomy = Taxonomy.read(spec, prefixes)
+    cycles = len(taxonomy.rejected) - len(taxonomy.cycles)
+    run.reject(taxonomy.rejected[:cycles])
     intake = InputCheck("--taxonomy")
-
-    def note(found: Iterable[Row], rejected: Iterable[Rejected], source: str) -> None:
-        """A taxonomy does not know which file its rows came from."""
-        placed = [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
-        before = len(rows)
-        rows.extend(found)
-        run.reject(placed)
-        intake.note(len(rows) - before, placed)
-
-    for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        if source.suffix in DOCUMENT_SUFFIXES:  # what it says with rdfs:subClassOf and rdf:type
-            from heliograph.io.documents import read_graph
-
-            document = read_graph([source], Vocabulary())
-            triples = (triple for _, graph in document.publications.graphs() for triple in sorted(graph))
-            classes = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
-            note(classes, document.rejected, source.name)
-            continue
-        for read in read_table("taxonomy", [source]):
-            part = Taxonomy.read(read, prefixes)
-            # Cycles are reported for the whole.
-            note(part.rows, part.rejected[: len(part.rejected) - len(part.cycles)], source.name)
+    intake.note(len(taxonomy), taxonomy.rejected[:cycles])
     intake.check()
-    taxonomy = Taxonomy(rows)
-    note((), taxonomy.rejected, spec)  # its cycles, by name
+    run.reject([replace(entry, source=spec) for entry in taxonomy.rejected[cycles:]])  # which lie in no one file
     return taxonomy

@@ -62,9 +62,10 @@ OPTIONS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of"
 class Filter:
     """Matches published document graphs against graph-pattern subscriptions.
 
-    `taxonomy` is a table or items (child, parent); its cycles and bad rows are in `rejected`. `prefixes` adds to the
-    built-in ones. `algorithm` chooses the strategy; `shards` divides the subscriptions among so many threads, by a
-    `partition`: "hash", "containment" or "merging", which takes options. All of them give the same notifications.
+    `taxonomy` is a table or items (child, parent), or a path, a folder or a list of paths of tables and RDF documents;
+    its cycles and bad rows are in `rejected`. `prefixes` adds to the built-in ones. `algorithm` chooses the strategy;
+    `shards` divides the subscriptions among so many threads, by a `partition`: "hash", "containment" or "merging",
+    which takes options. All of them give the same notifications.
     """
 
     def __init__(

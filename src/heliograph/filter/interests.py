@@ -250,11 +250,11 @@ def _form(pattern: Pattern, taxonomy: Taxonomy) -> TriplePattern | ClassForm | N
             return ClassForm(object, Domain.SUPERCLASS_OF, subject)
         return None
     subject, predicate, kind = pattern
-    if predicate == RDF_TYPE and taxonomy.rows:
+    if predicate == RDF_TYPE and taxonomy.types:
         # `?x a C` where taxonomy rows count; without a row that could answer it, it is as good as any other edge
         if isinstance(kind, Variable) or _is_given(pattern, taxonomy):
             return None
-        if isinstance(subject, Variable) and taxonomy.children(kind):
+        if isinstance(subject, Variable) and taxonomy.instances_of(kind):
             return ClassForm(subject, Domain.DIRECT, kind)
     return None if predicate == RDFS_MEMBER else pattern
 
@@ -263,7 +263,7 @@ def _is_given(pattern: Pattern, taxonomy: Taxonomy) -> bool:
     """Whether a row of the taxonomy answers the pattern, whatever the document."""
     if isinstance(pattern, ClassPattern) or isinstance(pattern.object, Variable):
         return False
-    return pattern.predicate == RDF_TYPE and pattern.subject in taxonomy.children(pattern.object)
+    return pattern.predicate == RDF_TYPE and pattern.subject in taxonomy.instances_of(pattern.object)
 
 
 # --- filters as conjuncts -----------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def interests_of(
 
 def _unusual(patterns: PatternSet, rows: Int64s, taxonomy: Taxonomy) -> Flags:
     """Which have edges that are no plain ones, or too many of them."""
-    special = [RDFS_MEMBER, RDF_TYPE] if taxonomy.rows else [RDFS_MEMBER]
+    special = [RDFS_MEMBER, RDF_TYPE] if taxonomy.types else [RDFS_MEMBER]
     is_special = np.array([node in special for node in patterns.nodes], np.bool_)
     edges, limits = patterns.edge_rows(rows), patterns.limit_rows(rows)
     count = np.bincount(edges.owners, is_special[patterns.edges.predicate[edges.positions]], len(rows))
@@ -593,20 +593,30 @@ def closure_of(taxonomy: Taxonomy, vocabulary: Vocabulary, limit: int = LIMIT) -
     """The closure over the vocabulary's ids; the taxonomy's terms are interned."""
     from heliograph.filter.kernels import fill_pairs
 
-    terms = list(dict.fromkeys([RDF_TYPE, RDFS_SUBCLASS_OF, *(term for row in taxonomy.rows for term in row)]))
+    terms = list(dict.fromkeys([RDF_TYPE, RDFS_SUBCLASS_OF, *taxonomy.terms]))
     ids = dict(zip(terms, vocabulary.intern_many(terms), strict=True))
-    total = 0
+    is_both, total = taxonomy.types is taxonomy.subclasses, 0
     for term in ids:
-        total += len(taxonomy.ancestors(term))
+        total += len(taxonomy.ancestors(term)) + (0 if is_both else len(taxonomy.all_types_of(term)))
         if total > limit:
             break
+
+    def table(offsets: Int64s, above: Int32s) -> Int64s:
+        pairs = 1 + ((np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32) | above)
+        slots = np.zeros(power_of_two(2 * len(pairs) + 2), np.int64)
+        fill_pairs(pairs, slots)
+        return slots
+
     parents = _lists(ids, taxonomy.parents)
-    offsets, above = parents if total > limit else _lists(ids, taxonomy.ancestors)
-    pairs = 1 + ((np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32) | above)
-    slots = np.zeros(power_of_two(2 * len(pairs) + 2), np.int64)
-    fill_pairs(pairs, slots)
+    types = parents if is_both else _lists(ids, taxonomy.types_of)
+    above, kinds = parents, types
+    if total <= limit:
+        above = _lists(ids, taxonomy.ancestors)
+        kinds = above if is_both else _lists(ids, taxonomy.all_types_of)
+    below = table(*above)
+    instances = below if is_both else table(*kinds)
     known = (ids[RDF_TYPE], ids[RDFS_SUBCLASS_OF], int(total <= limit))
-    return fixed(Closure(*parents, offsets, above, slots, *known))
+    return fixed(Closure(*types, *parents, *above, below, instances, *known))
 
 
 def _lists(ids: dict[Term, int], above: Callable[[Term], Iterable[Term]]) -> tuple[Int64s, Int32s]:

@@ -92,7 +92,7 @@ LEFT = named(layout.Left, NEW_INT64S, int64)
 INDEX = named(layout.SegmentArrays, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
 VALUES = named(layout.TermPlaces, int64, FLOAT_ROWS, FLOAT_ROWS)
 WORDS = named(layout.TextKeys, INT32S, INT64S, FLOATS)
-CLOSURE = named(layout.Closure, INT64S, INT32S, INT64S, INT32S, INT64S, int64, int64, int64)
+CLOSURE = named(layout.Closure, INT64S, INT32S, INT64S, INT32S, INT64S, INT32S, INT64S, INT64S, int64, int64, int64)
 FOUND = named(layout.SearchOutput, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
 
 
@@ -545,9 +545,9 @@ def _enter(graph: Int32s, edge: int, wanted: int) -> None:
 
 
 # --- classes of a term ------------------------------------------------------------------------------------------------
-# Classes of a term, from the taxonomy's closure and the publication's own types. The law: x is a C if some row or
-# `rdf:type` edge leads from x to C, or to a T from which rows or `rdfs:subClassOf` edges lead to C. The taxonomy's part
-# is a look-up in the closure; only a publication with sub-classes of its own is walked.
+# Classes of a term, from the taxonomy's closure and the publication's own types. The law: x is a C if some type
+# row or `rdf:type` edge leads from x to C, or to a T from which sub-class rows or `rdfs:subClassOf` edges lead to C.
+# The taxonomy's part is a look-up in the closure; only a publication with sub-classes of its own is walked.
 
 
 class ClassWalk(NamedTuple):
@@ -569,9 +569,9 @@ def fill_pairs(pairs: Int64s, slots: Int64s) -> None:
 
 
 @kernel(inline=True)
-def _above(closure: Closure, low: Any, high: Any) -> Any:
-    """Whether the taxonomy has `high` above `low`."""
-    return closure.pairs[find_key(closure.pairs, pair_key(low, high))] != 0
+def _above(pairs: Int64s, low: Any, high: Any) -> Any:
+    """Whether a table of the closure has `high` above `low`."""
+    return pairs[find_key(pairs, pair_key(low, high))] != 0
 
 
 @kernel()
@@ -593,7 +593,7 @@ def _visit_edges(walk: ClassWalk, graph: Int32s, term: Any, predicate: Any) -> N
 
 @kernel()
 def _visit_listed(walk: ClassWalk, offsets: Int64s, above: Int32s, term: Any) -> None:
-    """What the taxonomy lists above a term: its parents, or all its ancestors."""
+    """What the taxonomy lists above a term: its types, its parents, or all its ancestors."""
     if term < len(offsets) - 1:
         for place in range(offsets[term], offsets[term + 1]):
             _visit(walk, above[place])
@@ -615,7 +615,7 @@ def gather_types(closure: Closure, graph: Int32s, walk: ClassWalk, term: int, di
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
     walk.state[1] += 1
-    _visit_listed(walk, closure.parent_offsets, closure.parents, np.int32(term))
+    _visit_listed(walk, closure.type_offsets, closure.types, np.int32(term))
     _visit_edges(walk, graph, np.int32(term), np.int32(closure.rdf_type))
     if not direct and walk.state[2]:
         _climb(walk, closure, graph)
@@ -648,12 +648,12 @@ def is_a(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any)
     if walk.state[2]:
         gather_types(closure, graph, walk, term, 0)
         return _reached(walk, kind)
-    if _above(closure, term, kind):
+    if _above(closure.instances, term, kind):
         return True
     edge = first(graph, BY_SP, np.int32(term), np.int32(closure.rdf_type), np.int32(-1))
     while edge >= 0:
         own = part(graph, edge, 0) == term and part(graph, edge, 1) == closure.rdf_type
-        if own and (part(graph, edge, 2) == kind or _above(closure, part(graph, edge, 2), kind)):
+        if own and (part(graph, edge, 2) == kind or _above(closure.pairs, part(graph, edge, 2), kind)):
             return True
         edge = following(graph, BY_SP, edge)
     return False
@@ -661,10 +661,10 @@ def is_a(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any)
 
 @kernel()
 def is_direct(closure: Closure, graph: Int32s, term: Any, kind: Any) -> Any:
-    """Whether a row or an `rdf:type` edge leads from a term to a class."""
-    if term < len(closure.parent_offsets) - 1:
-        for place in range(closure.parent_offsets[term], closure.parent_offsets[term + 1]):
-            if closure.parents[place] == kind:
+    """Whether a type row or an `rdf:type` edge leads from a term to a class."""
+    if term < len(closure.type_offsets) - 1:
+        for place in range(closure.type_offsets[term], closure.type_offsets[term + 1]):
+            if closure.types[place] == kind:
                 return True
     return holds(graph, np.int32(term), np.int32(closure.rdf_type), np.int32(kind))
 
@@ -675,7 +675,7 @@ def is_below(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: 
     if walk.state[2]:
         gather_superclasses(closure, graph, walk, term)
         return _reached(walk, kind)
-    return _above(closure, term, kind)
+    return _above(closure.pairs, term, kind)
 
 
 # --- the search for solutions -----------------------------------------------------------------------------------------

@@ -144,16 +144,20 @@ class TextKeys(NamedTuple):
 
 
 class Closure(NamedTuple):
-    """A taxonomy over the ids below len(offsets) - 1: rows upwards, everything above, and all pairs in a hash table."""
+    """A taxonomy over the ids below len(offsets) - 1: types, sub-class rows upwards, everything above, and all pairs in
+    hash tables. Where each row is both, types and parents are the same arrays, and so are the tables."""
 
+    type_offsets: Int64s
+    types: Int32s
     parent_offsets: Int64s
     parents: Int32s
     offsets: Int64s
     ancestors: Int32s
     pairs: Int64s  # 1 + (below << 32 | above), 0 is free
+    instances: Int64s  # the same of what is an instance of what, directly or through sub-classes
     rdf_type: int
     subclass_of: int
-    complete: int  # whether `ancestors` and `pairs` are there; else the rows are walked
+    complete: int  # whether `ancestors` and the tables are there; else the rows are walked
 
 
 class SearchOutput(NamedTuple):

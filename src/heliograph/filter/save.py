@@ -26,8 +26,8 @@ from heliograph.partition.plan import FRONT, MERGERS, Plan, Scheme, ShardRoute, 
 from heliograph.sparql.query import Query
 from heliograph.storage import read_folder, write_folder
 from heliograph.subscriptions import Accept, Subscription, Subscriptions
-from heliograph.taxonomy import Taxonomy
-from heliograph.terms import PREFIXES, Position, spell
+from heliograph.taxonomy import RELATION, Taxonomy
+from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary.mapped import Packed
 
@@ -50,7 +50,7 @@ def packed(
 ) -> Callable[[str | Path], None]:
     """A filter as it is now, to be asked while nobody writes; what is returned writes it to a folder."""
     own = {name: iri for name, iri in subscriptions.prefixes.items() if PREFIXES.get(name) != iri}
-    tables = {**subscriptions.tables(), "taxonomy": taxonomy_table(taxonomy)}
+    tables = {**subscriptions.tables(), "taxonomy": taxonomy.table()}
     meta: dict[str, Any] = {"prefixes": own, "algorithm": algorithm, "vocabulary": {}}
     plan, version = matcher.planned(), VERSION
     arrays: Arrays = {}
@@ -223,7 +223,10 @@ def read(path: str | Path) -> SavedFilter:
     opened = read_folder(path, KIND, _READ)
     tables = {name: table for name, table in opened.tables.items() if name in _TABLES}
     for name in _TABLES:
-        if name not in tables or tables[name].schema.names != list(TABLES[name].names):
+        own = [] if name not in tables else tables[name].schema.names
+        if name == "taxonomy":
+            own = [column for column in own if column != RELATION]  # only there where a row is one of both relations
+        if own != list(TABLES[name].names):
             raise _damaged(path, f"its table {name} is missing or lacks a column")
     prefixes, algorithm, meta = (opened.meta.get(name) for name in ("prefixes", "algorithm", "vocabulary"))
     if not isinstance(prefixes, dict) or not isinstance(algorithm, str):
@@ -235,7 +238,11 @@ def read(path: str | Path) -> SavedFilter:
         if opened.arrays or meta
         else Vocabulary()
     )
-    saved = SavedFilter(str(path), tables, Taxonomy.read(tables["taxonomy"]), prefixes, algorithm, vocabulary, arrays)
+    try:
+        taxonomy = Taxonomy.of_table(tables["taxonomy"])
+    except (ValueError, HeliographError) as error:
+        raise _damaged(path, f"its taxonomy: {error}") from error
+    saved = SavedFilter(str(path), tables, taxonomy, prefixes, algorithm, vocabulary, arrays)
     if opened.version != PLANNED:
         return saved
     manifest, roots = opened.meta.get("plan"), opened.tables.get(ROOTS)
@@ -249,9 +256,3 @@ def read(path: str | Path) -> SavedFilter:
 
 def _damaged(path: str | Path, why: str) -> StorageError:
     return StorageError("HG-810", f"a damaged save of a filter: {why}", place=Place(str(path)), fix="save it again")
-
-
-def taxonomy_table(taxonomy: Taxonomy) -> pa.Table:
-    """The rows of a taxonomy as the table that they can be read from."""
-    columns = [[spell(term, Position.SUBJECT) for term in column] for column in zip(*taxonomy.rows, strict=True)]
-    return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns or [[], []]], ["child", "parent"])

@@ -448,14 +448,14 @@ class ShardGround(NamedTuple):
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, prefixes: Mapping[str, str]) -> Self:
-        return cls(saving.taxonomy_table(taxonomy), dict(prefixes))
+        return cls(taxonomy.table(), dict(prefixes))
 
     def registry(self) -> Subscriptions:
         """Nobody's subscriptions yet."""
         return Subscriptions("filter", self.prefixes)
 
     def classes(self) -> Taxonomy:
-        return Taxonomy.read(self.taxonomy)
+        return Taxonomy.of_table(self.taxonomy)
 
 
 def restored(registry: Subscriptions, tables: Tables) -> tuple[Subscription, ...]:

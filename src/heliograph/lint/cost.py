@@ -131,10 +131,10 @@ def is_way_in(pattern: Pattern, taxonomy: Taxonomy) -> bool:
     """Whether the index can look a subscription up by this pattern: an edge that documents alone decide."""
     if isinstance(pattern, ClassPattern) or pattern.predicate == RDFS_MEMBER:
         return False
-    if pattern.predicate == RDF_TYPE and taxonomy.rows:
+    if pattern.predicate == RDF_TYPE and taxonomy.types:
         if not isinstance(pattern.object, Term):
             return False
-        below = taxonomy.children(pattern.object)
+        below = taxonomy.instances_of(pattern.object)
         return pattern.subject not in below if isinstance(pattern.subject, Term) else not below
     return any(isinstance(node, Term) for node in pattern)
 

@@ -386,7 +386,7 @@ def lint_subscriptions(
     What could not be read is among the findings.
     """
     known = {**PREFIXES, **(prefixes or {})}
-    given = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy or [], known)
+    given = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.read([] if taxonomy is None else taxonomy, known)
     linter = Linter(given, known)
     refused = [*given.rejected, *linter.subscribe(items, patterns=patterns, constraints=constraints).rejected]
     if sample is not None:

@@ -381,7 +381,7 @@ class Kinds:
 
     def __init__(self, taxonomy: Taxonomy, sample: DataSample | None) -> None:
         self._taxonomy, self._sample = taxonomy, sample
-        self._known = {term for row in taxonomy.rows for term in row}
+        self._known = taxonomy.terms
         self._apart: dict[tuple[Term, Term], bool] = {}
 
     def apart(self, query: Query) -> Iterator[str]:
@@ -406,7 +406,9 @@ class Kinds:
         return self._apart[pair]
 
     def _below(self, kind: Term) -> set[Term]:
-        return {kind, *self._taxonomy.descendants(kind)}
+        """A class, what lies below it, and their instances."""
+        kinds = (kind, *self._taxonomy.descendants(kind))
+        return {*kinds, *(member for each in kinds for member in self._taxonomy.instances_of(each))}
 
     def _is_met(self, pair: tuple[Term, Term]) -> bool:
         """Whether a publication of the sample has something of both."""
@@ -790,7 +792,7 @@ class NameCheck:
 
     def __init__(self, taxonomy: Taxonomy, sample: DataSample | None) -> None:
         met = sample or DataSample(taxonomy)
-        declared = dict.fromkeys(term for row in taxonomy.rows for term in row)
+        declared = taxonomy.terms
         self._sampled = met.size > 0
         places = (("the sample", self._sampled), ("the taxonomy", bool(declared)))
         self._looked_in = " or ".join(place for place, known in places if known)

@@ -104,7 +104,7 @@ class Target:
             return self._open_ways()
         if predicate == RDF_TYPE:
             subject, object = known
-            if isinstance(subject, Term) and isinstance(object, Term) and object in self.taxonomy.parents(subject):
+            if isinstance(subject, Term) and isinstance(object, Term) and object in self.taxonomy.types_of(subject):
                 return ((subject, object),)
         elif predicate == RDFS_MEMBER:
             return [
@@ -129,16 +129,16 @@ class Target:
     def _may_be_given(self, subject: Node, object: Node) -> bool:
         """Whether a row of the taxonomy might answer a type edge in the document's place."""
         rows = self.taxonomy
-        if isinstance(subject, Term) and not rows.parents(subject):
+        if isinstance(subject, Term) and not rows.types_of(subject):
             return False
-        return bool(rows.rows) and not (isinstance(object, Term) and not rows.children(object))
+        return bool(rows.types) and not (isinstance(object, Term) and not rows.instances_of(object))
 
     def _instance_ways(self, subject: Node | None, kind: Node | None) -> Iterator[Ends]:
         """Instances of the very class, of one below it, or where none is asked for yet, of those that are named."""
         for instance, own in self._instances:
             yield instance, kind if kind is not None and self._reaches(own, kind) else own
         if isinstance(subject, Term) and kind is not None:
-            yield from ((subject, kind) for own in self.taxonomy.parents(subject) if self._reaches(own, kind))
+            yield from ((subject, kind) for own in self.taxonomy.types_of(subject) if self._reaches(own, kind))
 
     def _reaches(self, low: Node, high: Node) -> bool:
         return low == high or high in self._ancestors(low)
@@ -172,8 +172,9 @@ def is_given(edge: Pattern, taxonomy: Taxonomy) -> bool:
     if not (isinstance(subject, Term) and isinstance(object, Term)):
         return False
     if isinstance(edge, ClassPattern):
-        return object in taxonomy.ancestors(subject)  # each row is both an instance and a sub-class
-    return edge.predicate == RDF_TYPE and object in taxonomy.parents(subject)
+        is_a = edge.relation is ClassRelation.IS_A
+        return object in (taxonomy.all_types_of(subject) if is_a else taxonomy.ancestors(subject))
+    return edge.predicate == RDF_TYPE and object in taxonomy.types_of(subject)
 
 
 def is_absent(edge: Pattern, edges: AbstractSet[Pattern]) -> bool:

@@ -112,7 +112,7 @@ class TermNumbers:
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._numbers: dict[object, int] = dict(_LABELS)
-        self.anchorless = {IS_A, SUBCLASS_OF, MEMBER, *((TYPE,) if taxonomy.rows else ())}
+        self.anchorless = {IS_A, SUBCLASS_OF, MEMBER, *((TYPE,) if len(taxonomy) else ())}
 
     def find(self, term: Term) -> int | None:
         """The number of a term, if a pattern has it."""
@@ -298,7 +298,7 @@ def _pattern(
     subject, object = nodes[edge.subject], nodes[edge.object]
     kinds = _terms(members, product.columns[edge.object])
     differ = isinstance(object, Variable) and bool(kinds)
-    if edge.label == TYPE and taxonomy.rows and differ:
+    if edge.label == TYPE and len(taxonomy) and differ:
         above = _nearest_bound(kinds, taxonomy.ancestors)
         return None if above is None else ClassPattern(ClassRelation.IS_A, subject, above)
     if edge.label not in _RELATIONS:

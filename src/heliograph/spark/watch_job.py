@@ -306,7 +306,10 @@ class Watchers(VersionedInterests):
         super().__init__(folder)
         self._fixed, self._shards = fixed, check_shards(shards)
         self._graph = collected(graph, "graph")
-        self._setting: WatchSetting = {**setting, "taxonomy": collected(setting.get("taxonomy"), "taxonomy")}
+        taxonomy = collected(setting.get("taxonomy"), "taxonomy")
+        if not (taxonomy is None or isinstance(taxonomy, Taxonomy)):
+            taxonomy = Taxonomy.read(taxonomy, Subscriptions("watch", setting.get("prefixes")).prefixes)
+        self._setting: WatchSetting = {**setting, "taxonomy": taxonomy}
         self._keys: list[tuple[int, Key]] = []
         self._shard_of: dict[str, int] = {}
         self._shared: WatchFolder | None = None
@@ -432,7 +435,7 @@ class Watchers(VersionedInterests):
                 for column in value.columns:
                     digest.update("\0".join(map(str, column.to_pylist())).encode())
             else:
-                digest.update(repr(value.rows if isinstance(value, Taxonomy) else value).encode())
+                digest.update(repr(value.table().to_pylist() if isinstance(value, Taxonomy) else value).encode())
         return digest.hexdigest()[:16]
 
     def _place_newcomers(self, everybody: Sequence[Subscription]) -> None:

@@ -135,8 +135,8 @@ class EdgeStep:
             known = self.world.graph.count(subject, RDF_TYPE, object)
             taxonomy = self.world.classes.taxonomy
             if subject is not None:
-                return known + len(taxonomy.parents(subject))
-            return known + len(taxonomy.rows if object is None else taxonomy.children(object))
+                return known + len(taxonomy.types_of(subject))
+            return known + len(taxonomy.types if object is None else taxonomy.instances_of(object))
         if self.pattern.predicate == RDFS_MEMBER:
             predicate = None
         return self.world.graph.count(subject, predicate, object)

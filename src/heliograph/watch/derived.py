@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.sparql.query import ClassPattern, Pattern
-from heliograph.taxonomy import Taxonomy
+from heliograph.taxonomy import Row, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, iri, is_container_member
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import Int32s, Int64s
@@ -460,8 +460,8 @@ def _by_start(keys: Keys) -> dict[int, set[int]]:
 # Whoever joins edges then needs to know nothing else. A *virtual property* is a term that no cell and no query can
 # spell, so its edges are seen only where it is asked for by its id:
 #
-# - TYPE: `?x a C`, the graph's rdf:type and the taxonomy's rows (without a taxonomy rdf:type itself will do);
-# - SUBCLASS_OF: `rdfs:subClassOf+` over the graph's rdfs:subClassOf and the taxonomy's rows;
+# - TYPE: `?x a C`, the graph's rdf:type and the taxonomy's (where it has no types, rdf:type itself will do);
+# - SUBCLASS_OF: `rdfs:subClassOf+` over the graph's rdfs:subClassOf and the taxonomy's;
 # - IS_A: `a/rdfs:subClassOf*`, that is TYPE, then zero or more rows up;
 # - MEMBER: `rdfs:member`, and with it every rdf:_n.
 #
@@ -508,6 +508,11 @@ class DerivedChange(NamedTuple):
     removed: Rows = NO_ROWS
 
 
+def _pairs(rows: Iterable[Row], names: Vocabulary) -> Keys:
+    ids = np.array(names.intern_many([term for row in rows for term in row]), np.int64)
+    return distinct(ids[::2] << BITS | ids[1::2])
+
+
 class Derived:
     """The derived edges of one graph.
 
@@ -518,8 +523,8 @@ class Derived:
     def __init__(self, taxonomy: Taxonomy, names: Vocabulary, base: Callable[[], Rows]) -> None:
         self._names = names
         self._base = base
-        ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
-        self._rows = distinct(ids[::2] << BITS | ids[1::2])
+        rows = {Base.TYPES: taxonomy.types, Base.CLASSES: taxonomy.subclasses}
+        self._rows = {base: _pairs(some, names) for base, some in rows.items()}
         kinds, classes = names.intern_many([RDF_TYPE, RDFS_SUBCLASS_OF])
         self._properties: dict[int, Base | None] = {kinds: Base.TYPES, classes: Base.CLASSES}
         self._virtual = dict(zip(DerivedRelation, names.intern_many(VIRTUAL_TERMS), strict=True))
@@ -537,7 +542,7 @@ class Derived:
         """The relation by which a pattern's edges are derived; None where they are plain."""
         if isinstance(pattern, ClassPattern):
             return DerivedRelation(pattern.relation)
-        if pattern.predicate == RDF_TYPE and len(self._rows):
+        if pattern.predicate == RDF_TYPE and len(self._rows[Base.TYPES]):
             return DerivedRelation.TYPE
         return DerivedRelation.MEMBER if pattern.predicate == RDFS_MEMBER else None
 
@@ -581,9 +586,9 @@ class Derived:
         self._kept.update(missing)
         pairs = self._split(self._base()) if missing else {}
         if Base.TYPES in missing:
-            self._types = PairSet(either(self._rows, pairs[Base.TYPES]))
+            self._types = PairSet(either(self._rows[Base.TYPES], pairs[Base.TYPES]))
         if Base.CLASSES in missing:
-            self._classes = Hierarchy(either(self._rows, pairs[Base.CLASSES]).tolist())
+            self._classes = Hierarchy(either(self._rows[Base.CLASSES], pairs[Base.CLASSES]).tolist())
         if Base.MEMBERS in missing:
             self._members = Members(pairs[Base.MEMBERS].tolist())
 
@@ -613,7 +618,7 @@ class Derived:
         coming, going = self._split(added), self._split(removed)
         if len(removed):
             for base in (Base.TYPES, Base.CLASSES):
-                going[base] = without(going[base], self._rows)  # the taxonomy still says so
+                going[base] = without(going[base], self._rows[base])  # the taxonomy still says so
         gained, lost = [NO_ROWS], [NO_ROWS]
         for relation, difference in self._differences(coming, going):
             wanted = difference.only(self._wanted[relation])

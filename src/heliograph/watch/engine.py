@@ -59,8 +59,9 @@ class Watch:
 
     `mode` is the default of subscriptions that do not say: `each` match, or `change` of truth. `initial` reports what
     holds already when a subscription is made, first in the next `publish`. `window` ("7d", seconds, a timedelta) and
-    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence. `algorithm` is one of
-    `strategy.ALGORITHMS`; by default small jobs are done in plain Python and large ones by the kernels.
+    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence. `taxonomy` is what `Filter`
+    takes. `algorithm` is one of `strategy.ALGORITHMS`; by default small jobs are done in plain Python and large ones by
+    the kernels.
     """
 
     def __init__(
@@ -333,7 +334,7 @@ class Watch:
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self._vocabulary)
-            tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
+            tables["taxonomy"] = self._taxonomy.table()
             meta = {
                 "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
                 "prefixes": dict(self._subscriptions.prefixes),
@@ -355,7 +356,7 @@ class Watch:
         saved = read_folder(path, saving.KIND, saving.READ)
         with saving.damaged(path):
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
-            taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
+            taxonomy = Taxonomy.of_table(saved.tables["taxonomy"])
             engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
             engine._restore(saved)
         return engine

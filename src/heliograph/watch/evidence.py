@@ -7,7 +7,9 @@ The law of whole columns: they are the texts that `evidence_text` makes of each 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
@@ -17,10 +19,20 @@ import pyarrow.compute as pc
 
 from heliograph.io.coerce import json_text
 from heliograph.sparql.evaluate import Metrics
-from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Pattern, Query, TriplePattern
+from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Node, Pattern, Query, TriplePattern
 from heliograph.sparql.solve import Budget, QueryPlan, Readable, Solution, Triple, world
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
+from heliograph.terms import (
+    RDF_TYPE,
+    RDFS_MEMBER,
+    RDFS_SUBCLASS_OF,
+    Position,
+    Term,
+    Variable,
+    is_container_member,
+    sort_key,
+    spell,
+)
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import Match
 from heliograph.watch.layout import Int32s, Int64s
@@ -32,39 +44,125 @@ _FEW = 64  # rows that are sooner spelled one by one
 _REMEMBERED = 1 << 17  # terms; forgotten all at once when there are more
 _SPECIAL = r'["\\\x00-\x1f]'  # what JSON escapes
 
-_RELATIONS = {ClassRelation.IS_A: RDF_TYPE, ClassRelation.SUBCLASS_OF: RDFS_SUBCLASS_OF}
+_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
 
-def evidence(query: Query, match: Match, witness: bool) -> dict[str, Any] | None:
-    """The evidence of a match, or None where there is nothing to show."""
+def evidence(
+    query: Query, match: Match, witness: WitnessEdges | None, *, is_lost: bool = False
+) -> dict[str, Any] | None:
+    """The evidence of a match, with the edges of its `witness` if there is one; None where there is nothing to show."""
     shown: dict[str, Any] = {}
-    proven = match.witness if witness else None
+    proven = match.witness if witness is not None else None
     bindings = match.bindings
     if bindings is None and proven is not None:  # without blank nodes of the query, which have no name outside it
         bindings = {variable: proven[variable] for variable in query.named_variables if variable in proven}
     if bindings is not None:
         shown["bindings"] = {variable.name: spell(term) for variable, term in bindings.items()}
+        if query.group_by and isinstance(match.value, int):  # of a group, under the name that SELECT gives its count
+            shown["bindings"] |= {name.name: str(match.value) for name in query.count_names}
     if match.value is not None:
         shown["value"] = match.value
     shown |= match.more or {}
-    if proven is not None:
-        shown["edges"] = [edge(pattern, proven) for pattern in query.patterns] + shown.pop("edges", [])
+    if proven is not None and witness is not None:
+        shown["edges"] = witness.of(query, proven, is_lost) + shown.pop("edges", [])
     return shown or None
 
 
-def evidence_text(query: Query, match: Match, witness: bool) -> str | None:
-    shown = evidence(query, match, witness)
+def evidence_text(query: Query, match: Match, witness: WitnessEdges | None, *, is_lost: bool = False) -> str | None:
+    shown = evidence(query, match, witness, is_lost=is_lost)
     return None if shown is None else json_text(shown)
 
 
-def edge(pattern: Pattern, solution: Mapping[Variable, Term]) -> list[str]:
-    """A pattern with its variables replaced, as `[s, p, o]`; an is-a form is the derived triple it stands for."""
-    if isinstance(pattern, ClassPattern):
-        pattern = TriplePattern(pattern.subject, _RELATIONS[pattern.relation], pattern.object)
-    terms = [solution.get(node, node) if isinstance(node, Variable) else node for node in pattern]
-    places = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+# --- the edges of a witness -------------------------------------------------------------------------------------
+
+# The law: they are edges of the graph, and with the taxonomy they prove the match. A plain pattern is proven by the
+# edge that it stands for. An is-a form is proven by a shortest chain of rdf:type and rdfs:subClassOf; what the taxonomy
+# adds to it is no edge, so an is-a form may have none. rdfs:member is proven by an edge with rdf:_n. Of equal ones the
+# first in the order of terms is taken, the graph's before the taxonomy's, so that all strategies show the same.
+
+
+class WitnessEdges:
+    """The edges that a solution rests on in the graph as it is. What was lost rests on those of the graph before an
+    update: `changes` gives the triples that it added and removed, once for each time that one came or went."""
+
+    def __init__(self, answers: Reevaluation, changes: Callable[[], Iterable[Triple]] = tuple) -> None:
+        self._graph, self._taxonomy = answers.graph, answers.taxonomy or Taxonomy()
+        self._changes = changes
+
+    def of(self, query: Query, solution: Mapping[Variable, Term], is_lost: bool = False) -> list[list[str]]:
+        """The edges of a solution as `[s, p, o]`, in the order of the patterns; those of a chain are listed once."""
+        found: list[list[str]] = []
+        for pattern in query.patterns:
+            subject, object = (_bound(node, solution) for node in (pattern.subject, pattern.object))
+            is_derived = isinstance(pattern, ClassPattern) or pattern.predicate in (RDF_TYPE, RDFS_MEMBER)
+            if is_derived and isinstance(subject, Term) and isinstance(object, Term):
+                chain = self._chain(pattern, subject, object, self._before if is_lost else self._graph)
+                found += [edge for edge in map(_spelled, chain) if edge not in found]
+            elif isinstance(pattern, TriplePattern):
+                found.append(_spelled((subject, _bound(pattern.predicate, solution), object)))
+        return found
+
+    @cached_property
+    def _before(self) -> _GraphBefore:
+        return _GraphBefore(self._graph, self._changes())
+
+    def _chain(self, pattern: Pattern, subject: Term, object: Term, graph: Readable | _GraphBefore) -> Iterable[Triple]:
+        """The graph's edges of a shortest way from a term up to a class, or of one that says the same."""
+        if isinstance(pattern, TriplePattern):
+            if pattern.predicate == RDF_TYPE:
+                return graph.match(subject, RDF_TYPE, object)
+            edges = graph.match(subject, None, object)
+            members = [each for each in edges if each[1] == RDFS_MEMBER or is_container_member(each[1])]
+            return sorted(members, key=lambda each: sort_key(each[1]))[:1]
+        ways: dict[Term, tuple[Term | None, Triple | None]] = {}  # to each class: from which, and by which edge
+        waiting: deque[Term] = deque()
+
+        def climb(start: Term, before: Term | None, predicate: Term, rows: Iterable[Term]) -> None:
+            edges = {triple[2]: triple for triple in graph.match(start, predicate, None)}
+            for end in sorted({*edges, *rows}, key=sort_key):
+                if end not in ways:
+                    ways[end] = before, edges.get(end)
+                    waiting.append(end)
+
+        if pattern.relation is ClassRelation.IS_A:
+            climb(subject, None, RDF_TYPE, self._taxonomy.types_of(subject))
+        else:
+            climb(subject, None, RDFS_SUBCLASS_OF, self._taxonomy.parents(subject))
+        while waiting and object not in ways:
+            above = waiting.popleft()
+            climb(above, above, RDFS_SUBCLASS_OF, self._taxonomy.parents(above))
+        found: list[Triple] = []
+        at: Term | None = object if object in ways else None
+        while at is not None:
+            at, edge = ways[at]
+            found += [] if edge is None else [edge]
+        return reversed(found)
+
+
+class _GraphBefore:
+    """A graph before some changes: what came or went an odd number of times was not there, or was."""
+
+    def __init__(self, graph: Readable, changes: Iterable[Triple]) -> None:
+        self._graph = graph
+        changed = {triple for triple, times in Counter(changes).items() if times % 2}
+        self._came = {triple for triple in changed if any(graph.match(*triple))}
+        self._gone = changed - self._came
+
+    def match(self, subject: Term | None, predicate: Term | None, object: Term | None) -> Iterator[Triple]:
+        yield from (triple for triple in self._graph.match(subject, predicate, object) if triple not in self._came)
+        asked = subject, predicate, object
+        for triple in self._gone:
+            if all(part is None or part == own for part, own in zip(asked, triple, strict=True)):
+                yield triple
+
+
+def _bound(node: Node, solution: Mapping[Variable, Term]) -> Node:
+    return solution.get(node, node) if isinstance(node, Variable) else node
+
+
+def _spelled(terms: Sequence[Node]) -> list[str]:
     return [
-        spell(term, place) if isinstance(term, Term) else str(term) for term, place in zip(terms, places, strict=True)
+        spell(term, place) if isinstance(term, Term) else str(term) for term, place in zip(terms, _PLACES, strict=True)
     ]
 
 

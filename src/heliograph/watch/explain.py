@@ -25,7 +25,7 @@ from heliograph.sparql.query import (
 )
 from heliograph.terms import Term, Variable, spell
 from heliograph.watch.changes import Match, Solution, key_of, order
-from heliograph.watch.evidence import Bounded, Reevaluation, evidence
+from heliograph.watch.evidence import Bounded, Reevaluation, WitnessEdges, evidence
 from heliograph.watch.metrics.calls import MetricComparison, metric_filters
 from heliograph.watch.metrics.explain import bare_query, explain_metrics, spell_filters
 from heliograph.watch.options import threshold
@@ -207,19 +207,19 @@ def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
     bounded = Bounded(answers, _STEPS)
     found, cut = bounded.some(query, _LISTED + 1), bounded.cut
     if found:
-        return _explain_match(id, query, found, cut)
+        return _explain_match(id, query, found, cut, answers)
     near = unmet(query, answers) or nearest(query, answers)
     if cut and not near.missing and not near.waiting:  # edges that are looked at apart show a match after all
-        return _explain_match(id, query, [near.solution], cut)
+        return _explain_match(id, query, [near.solution], cut, answers)
     if cut and watched.matches:
         return Explanation("watch", id, None, True, f"{id} holds: at least 1 match, which was not found again in time")
     return _explain_missing(id, near, query) if near.missing else _explain_condition(id, near)
 
 
-def _explain_match(id: str, query: Query, found: Sequence[Solution], cut: bool) -> Explanation:
+def _explain_match(id: str, query: Query, found: Sequence[Solution], cut: bool, answers: Reevaluation) -> Explanation:
     least, size = min(found, key=order), len(found)
     held = tuple(spell_pattern(pattern, least) for pattern in query.patterns)
-    shown = evidence(query, Match(None, None, least), witness=True)
+    shown = evidence(query, Match(None, None, least), WitnessEdges(answers))
     if cut or size > _LISTED:
         matches = "at least 1 match" if size == 1 else f"at least {min(size, _LISTED)} matches, of which this is one"
     else:
@@ -260,7 +260,7 @@ def _explain_count(watched: Watched, answers: Reevaluation) -> Explanation:
     condition = spell_expression(query.having)
     if watched.matches:
         first = watched.matches[0]
-        shown = evidence(query, first, witness=False)
+        shown = evidence(query, first, None)
         kept = _kept(watched, first) or f", and {condition}"
         return Explanation("watch", id, None, True, f"{id} holds: {_counted(first)}{kept}", shown)
     most, cut = _explain_largest(watched, answers)

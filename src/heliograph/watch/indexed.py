@@ -28,7 +28,7 @@ import pyarrow as pa
 from heliograph.errors import StorageError
 from heliograph.io.sources import collector_paused
 from heliograph.sparql.query import Expression, Form, Query
-from heliograph.sparql.solve import GivenUp, QueryPlan
+from heliograph.sparql.solve import GivenUp, QueryPlan, Triple
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
@@ -54,7 +54,16 @@ from heliograph.watch.changes import (
     order,
 )
 from heliograph.watch.derived import Derived, DerivedRelation
-from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_texts, quote, value_texts, with_values
+from heliograph.watch.evidence import (
+    Reevaluation,
+    TermTexts,
+    Texts,
+    WitnessEdges,
+    binding_texts,
+    quote,
+    value_texts,
+    with_values,
+)
 from heliograph.watch.graph import FlatGraph, GraphTriples
 from heliograph.watch.layout import (
     ADD_EDGE,
@@ -81,6 +90,7 @@ from heliograph.watch.metrics.queries import (
     changes_of,
     shown_values,
 )
+from heliograph.watch.metrics.thresholds import CHANGED
 from heliograph.watch.network import QueryNetwork
 from heliograph.watch.network_compile import CompiledQuery
 from heliograph.watch.options import Options, Subscribed
@@ -218,14 +228,20 @@ class IndexedQueries:
         self.initial_pending: dict[str, None] = {}
         self.stale: dict[str, IndexedEntry] = {}  # entered, and not yet populated
         self._truths = 0
+        self._deriving: set[str] = set()  # those with is-a forms or rdfs:member, which stand for other edges
         self.given_up: dict[str, GivenUp] = {}  # what is reported nothing from some update on, and is to be put aside
         self._unlisted: set[int] = set()  # components with too many solutions to be listed
         self._terms = -1  # how many terms the graph and the checks know
 
     @property
     def needs_single_updates(self) -> bool:
-        """Whether a witness must be looked for at once: of truth without a solution, and of metrics."""
-        return self._truths > 0 or bool(self.measured)
+        """Whether a witness must be looked for at once: of truth without a solution, of metrics, and of edges that are
+        derived."""
+        return self._truths > 0 or bool(self.measured) or bool(self._deriving)
+
+    def keep_journal(self, witness: bool) -> None:
+        """Keeps a journal for metrics, and where a witness is asked for, for what derived edges stood for."""
+        self.runner.keep_journal(bool(self.measured) or (witness and bool(self._deriving)))
 
     # --- coming -------------------------------------------------------------------------------------------------
 
@@ -283,6 +299,8 @@ class IndexedQueries:
             return
         compiled = self.network.compile(query, kind_of(query, options))
         self._want(compiled)
+        if compiled.wants:
+            self._deriving.add(subscribed.subscription.id)
         self._graph.cover(len(self._vocabulary))
         row = self.network.subscribe(compiled)
         entry = IndexedEntry(subscribed, compiled.kind, row, len(compiled.slots), is_change=_is_change(subscribed))
@@ -336,6 +354,7 @@ class IndexedQueries:
 
     def leave(self, id: str) -> None:
         entry = self.entries.pop(id)
+        self._deriving.discard(id)
         if entry.judged is not None:
             entry.judged.leave()
             del self.measured[entry.judged]
@@ -716,12 +735,19 @@ class EventReport:
     Within an update comes first what expired, then the update itself; both are reported as one (`changes.after`). What
     needs nothing but its event is reported as columns: truth without a witness, counts that crossed their limits, each
     row of `each`. The rest goes through deltas, one subscription after the other: they do not depend on each other, but
-    for top-k sets. `proof` gives a witness of what has just become true.
+    for top-k sets. `proof` gives a witness of what has just become true, and `witness` the edges of one.
     """
 
-    def __init__(self, queries: IndexedQueries, texts: TermTexts, updates: UpdateColumns, proof: Proof | None) -> None:
+    def __init__(
+        self,
+        queries: IndexedQueries,
+        texts: TermTexts,
+        updates: UpdateColumns,
+        proof: Proof | None,
+        witness: WitnessEdges | None,
+    ) -> None:
         self._queries, self._texts, self._updates, self._proof = queries, texts, updates, proof
-        self._report = Report(updates, proof is not None)
+        self._report = Report(updates, witness)
         self._ranks: list[RankChange] = []
         self._coming: dict[MetricQuery, Changes] = {}  # solutions of those that ask metrics besides
 
@@ -1066,17 +1092,23 @@ class IndexedStrategy:
         size, done = len(updates), 0
         if size > 1:
             self._queries.runner.reserve(int((updates.op == ADD_EDGE).sum()))
-        while done < size:
-            block = 1 if witness and self._queries.needs_single_updates else _BLOCK
-            some = updates if not done and block >= size else updates.take(slice(done, done + block))
-            done += self._apply(some, run)
-            if len(self.aside) and self._expel():
-                self.refresh(witness)
+        try:
+            while done < size:
+                if witness:
+                    self._queries.keep_journal(witness)
+                block = 1 if witness and self._queries.needs_single_updates else _BLOCK
+                some = updates if not done and block >= size else updates.take(slice(done, done + block))
+                done += self._apply(some, run)
+                if len(self.aside) and self._expel():
+                    self.refresh(witness)
+        finally:
+            if witness:
+                self._queries.keep_journal(False)
         if self._queries.runner.counts_too_many:
             run.truncated += 1  # not silently: what counts say may be wrong
 
     def _report_initial(self, run: PublishRun) -> None:
-        queries, report = self._queries, Report(None, run.witness)
+        queries, report = self._queries, Report(None, WitnessEdges(self.answers) if run.witness else None)
         pending = [queries.entries[id] for id in queries.initial_pending]
         queries.initial_pending.clear()
         for entry in pending:
@@ -1099,11 +1131,20 @@ class IndexedStrategy:
         run.candidates += events.candidates
         if len(events.events) or queries.measured or queries.ranking.rank_dirty:
             applied = updates if events.updates == len(updates) else updates.take(slice(0, events.updates))
-            proof = self._proof if run.witness else None
-            EventReport(queries, self._texts, applied, proof).make(events, queries.page(), run)
+            page, proof, witness = queries.page(), None, None
+            if run.witness:
+                proof, witness = self._proof, WitnessEdges(self.answers, partial(self._changed, page))
+            EventReport(queries, self._texts, applied, proof, witness).make(events, page, run)
+        elif run.witness:
+            queries.runner.read_journal()  # nobody asks
         run.truncated += self._limit.end()
         queries.put_aside()
         return events.updates
+
+    def _changed(self, page: Page) -> Iterator[Triple]:
+        """The triples that came and went, once for each time."""
+        term = self._vocabulary.term
+        return ((term(s), term(p), term(o)) for s, p, o in page.triples[page.change != CHANGED].tolist())
 
     def _proof(self, id: str) -> Solution:
         """The first solution in order of a query that has just become true."""

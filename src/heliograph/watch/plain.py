@@ -46,7 +46,7 @@ from heliograph.watch.changes import (
     key_order,
     mode_of,
 )
-from heliograph.watch.evidence import Reevaluation
+from heliograph.watch.evidence import Reevaluation, WitnessEdges
 from heliograph.watch.layout import NO_TIME, EdgeColumns, Int32s
 from heliograph.watch.metrics.calls import relaxed
 from heliograph.watch.metrics.naive import Effort, Plainly
@@ -439,7 +439,7 @@ class PlainStrategy:
         self.refresh(run.witness)
         pending = [self._entries[id] for id in self._initial_pending]
         self._initial_pending.clear()
-        report = Report(None, run.witness)
+        report = Report(None, WitnessEdges(self.answers) if run.witness else None)
         for entry in pending:
             try:
                 delta = MatchDelta((), self._holding(entry, self._ranking.holds))
@@ -456,7 +456,9 @@ class PlainStrategy:
         run.begun = True
         deltas: dict[str, list[tuple[int, MatchDelta]]] = {}
         ranks: list[RankChange] = []
+        changed: list[Triple] = []
         for phase, effect in enumerate(self._graph.apply(update)):
+            changed += effect
             self._metrics.forget()
             concerned = [self._entries[id] for id in self._concerns.of(effect)]
             run.candidates += len(concerned)
@@ -474,7 +476,7 @@ class PlainStrategy:
             ranks = [change for change in ranks if change.id in self._ranking]
             ranked = self._ranking.follow(ranks, 1)
             deltas |= {id: [(row, delta)] for (_, id), delta in ranked.items()}
-        report = Report(updates, run.witness)
+        report = Report(updates, WitnessEdges(self.answers, lambda: changed) if run.witness else None)
         for entry in [self._entries[id] for id in deltas if id in self._entries]:
             try:
                 report.add_deltas(entry.subscribed, entry.mode.shown, deltas[entry.id])

@@ -24,7 +24,7 @@ import pyarrow as pa
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notification, Notifications, Rejected, Rejections, Stats
 from heliograph.subscriptions import Subscription
 from heliograph.watch.changes import MatchDelta, after
-from heliograph.watch.evidence import Texts, as_list, evidence_text
+from heliograph.watch.evidence import Texts, WitnessEdges, as_list, evidence_text
 from heliograph.watch.layout import NO_TIME, Int64s
 from heliograph.watch.updates import ADD, EPOCH, REMOVE, Flags, UpdateColumns
 
@@ -79,7 +79,7 @@ class ReportTable:
 class Report:
     """What a batch of updates changed; `updates` is None for what holds before the first one, the initial matches."""
 
-    def __init__(self, updates: UpdateColumns | None, witness: bool) -> None:
+    def __init__(self, updates: UpdateColumns | None, witness: WitnessEdges | None = None) -> None:
         self._updates, self._witness = updates, witness
         self._parts: list[ReportLines] = []
         self._few: list[tuple[int, bool, int, str | None]] = []
@@ -106,9 +106,9 @@ class Report:
         for update, delta in deltas:
             before = joined.get(update)
             joined[update] = delta if before is None else after(before, delta, shown)
-        number = subscribed.subscription.number
+        number, query = subscribed.subscription.number, subscribed.subscription.query
         self._few += [
-            (update, bool(gained), number, evidence_text(subscribed.subscription.query, match, self._witness))
+            (update, bool(gained), number, evidence_text(query, match, self._witness, is_lost=not gained))
             for update, delta in joined.items()
             for gained, matches in enumerate(delta)
             for match in matches

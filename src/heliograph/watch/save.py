@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, StorageError
 from heliograph.storage import Saved
-from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import Key
@@ -83,20 +82,6 @@ def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
     """What an engine with a window of this extent is made with."""
     span, updates = WindowExtent(*extent)
     return {"window": None if span is None else timedelta(microseconds=span), "window_updates": updates}
-
-
-def taxonomy_table(taxonomy: Taxonomy) -> pa.Table:
-    return pa.table(
-        {
-            "child": pa.array([spell(child) for child, _ in taxonomy.rows], pa.string()),
-            "parent": pa.array([spell(parent) for _, parent in taxonomy.rows], pa.string()),
-        }
-    )
-
-
-def restore_taxonomy(table: pa.Table) -> Taxonomy:
-    rows = zip(table["child"].to_pylist(), table["parent"].to_pylist(), strict=True)
-    return Taxonomy((parse_cell(child), parse_cell(parent)) for child, parent in rows)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------

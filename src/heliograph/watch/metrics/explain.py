@@ -13,7 +13,7 @@ from heliograph.sparql.query import Expression, Metric, Query, spell_expression,
 from heliograph.sparql.solve import QueryPlan
 from heliograph.terms import Term, Variable
 from heliograph.watch.changes import Match, Solution, order
-from heliograph.watch.evidence import Bounded, Reevaluation, evidence
+from heliograph.watch.evidence import Bounded, Reevaluation, WitnessEdges, evidence
 from heliograph.watch.metrics.calls import (
     asked_metrics,
     metric_filters,
@@ -80,7 +80,7 @@ def _evidence(query: Query, solution: Solution, answers: Reevaluation) -> Any:
     values = [_shown(metrics(metric, solution)) for metric in asked_metrics(query)]
     more = shown_more([answers.shown(metric, solution) for metric in asked_metrics(query)])
     match = Match(None, values[0] if len(values) == 1 else values, solution, more)
-    return evidence(query, match, witness=True)
+    return evidence(query, match, WitnessEdges(answers))
 
 
 def _kept(watched: Watched, solution: Solution, answers: Reevaluation) -> str:
