@@ -129,7 +129,7 @@ def _filter_case(seed: int, size: Size, folder: Path) -> Case:
     from heliograph.spark import Plans, filter
 
     tables = generate_filter(seed, subscriptions=size.subscriptions, publications=size.publications)
-    interests = {"patterns": tables["patterns"], "constraints": tables["constraints"]}
+    interests: Any = {"patterns": tables["patterns"], "constraints": tables["constraints"]}
     engine, plans = Filter(), Plans(folder / "plans")
     engine.subscribe(**interests)
     plans.subscribe(**interests)

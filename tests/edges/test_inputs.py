@@ -61,6 +61,7 @@ def test_paths(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_text(NT)
     (tmp_path / "b.rss").write_text(RSS)
     (tmp_path / "c.csv").write_text("publication_id,subject,property,object\nc,a,p,b\n")
+    given: Any
     for given in (tmp_path, str(tmp_path)):
         found = _filter().publish(given)
         assert [(n.subscription_id, n.publication_id) for n in found] == [

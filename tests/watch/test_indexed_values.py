@@ -185,7 +185,7 @@ def in_our_words(text: str) -> str:
 class Worded(Watch):
     """Takes what SPARQL calls a path by the name that the contract has for it."""
 
-    def subscribe(self, items: Any = None, **more: Any) -> Any:
+    def subscribe(self, items: Any = None, query: Any = None, **more: Any) -> Any:
         return super().subscribe([{**each, "query": in_our_words(each["query"])} for each in items], **more)
 
 
