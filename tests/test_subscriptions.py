@@ -54,7 +54,12 @@ def test_every_refusal_of_a_batch_names_its_item() -> None:
 
 @pytest.mark.parametrize(
     ("item", "kind"),
-    [(("a", ASK), SubscriptionError), ({"id": "c"}, TableError), (("b", "ASK {"), HeliographError), (ASK, UsageError)],
+    [
+        (("a", ASK), SubscriptionError),
+        ({"subscription_id": "c"}, TableError),
+        (("b", "ASK {"), HeliographError),
+        (ASK, UsageError),
+    ],
 )
 def test_a_single_refusal_raises(item: Any, kind: type[Exception]) -> None:
     made = registry(("a", ASK))

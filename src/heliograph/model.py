@@ -61,7 +61,7 @@ class Spelling(NamedTuple):
     form of SPARQL results."""
 
     form: str = "terms"
-    prefixes: Mapping[str, str] = PREFIXES
+    prefixes: Mapping[str, str] = dict(PREFIXES)  # one that can be pickled
 
     @classmethod
     def of(cls, form: str, prefixes: Mapping[str, str]) -> Spelling:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import pyoxigraph as ox
 
 from heliograph.sparql.query import ClassPattern, Expression, Node, Pattern, Query, TriplePattern
-from heliograph.terms import RDF, RDFS_MEMBER, Position, Term, Variable, parse_cell, spell
+from heliograph.terms import RDF, RDFS_MEMBER, Position, Term, Variable, parse_cell, shorten, spell
 from tests.sparql import oxigraph
 
 Cells = tuple[str, str, str]
@@ -29,7 +29,10 @@ def store(document: Iterable[Cells], taxonomy: Iterable[tuple[str, str]]) -> ox.
 def bindings(source: ox.Store, query: Query) -> set[Binding]:
     """The distinct rows that a match's evidence shows; of a query that counts, the groups that satisfy HAVING."""
     if query.counted:
-        return {frozenset() if not query.group_by else _spelled(row, query.group_by) for row in _groups(source, query)}
+        return {
+            _spelled(row, query.group_by) | {(name.name, spell(row[Variable("total")])) for name in query.count_names}
+            for row in _groups(source, query)
+        }
     names = query.projection or query.named_variables
     return {_spelled(row, names) for row in oxigraph.answers(source, _solutions(query))}
 
@@ -53,7 +56,7 @@ def _solutions(query: Query) -> str:
 
 
 def _spelled(row: dict[Variable, Term], names: Iterable[Variable]) -> Binding:
-    return frozenset((name.name, spell(row[name])) for name in names if name in row)
+    return frozenset((name.name, shorten(spell(row[name]))) for name in names if name in row)
 
 
 def _unhidden(query: Query) -> Query:

@@ -118,7 +118,7 @@ def test_explain_says_where_a_subscription_stands(name: str) -> None:
     engine, plain = filled(SCHEMES[name]), filled({"algorithm": "indexed"})
     for id in [f"s{number}" for number in range(0, 200, 9)]:
         if id in engine._subscriptions:
-            found, expected = (each.explain(id, DOCUMENTS[3]) for each in (engine, plain))
+            found, expected = (each.explain(id, DOCUMENTS[3], index=True) for each in (engine, plain))
             assert found.matched == expected.matched
             assert found.summary == expected.summary
             assert found.index[0].startswith(("at the front", "in shard"))

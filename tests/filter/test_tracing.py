@@ -19,7 +19,7 @@ CLASSES = [("WWW", "Conference"), ("Conference", "Publication")]
 def told(query: str, publication: Any = PAPER, taxonomy: Any = CLASSES) -> tuple[str, ...]:
     engine = Filter(taxonomy, algorithm="indexed")
     engine.subscribe(("s", query))
-    return engine.explain("s", publication).index
+    return engine.explain("s", publication, index=True).index
 
 
 ALONE = "no other subscription of its segment has the same edges"
@@ -125,7 +125,7 @@ def test_a_structure_shared_by_many_and_its_constraint_table() -> None:
     engine = Filter(algorithm="indexed")
     engine.subscribe([(f"s{year}", f"ASK {{ ?p :year ?y FILTER(?y > {year}) }}") for year in range(1990, 2010)])
     engine.unsubscribe("s1990")
-    why = engine.explain("s2003", PAPER)
+    why = engine.explain("s2003", PAPER, index=True)
     assert why.index == (
         "looked up by ? year ?: the publication has 1 such edge, so it is a candidate",
         "18 other subscriptions of its segment with the same edges, verified together",
@@ -145,14 +145,14 @@ def test_solutions_beyond_counting() -> None:
 def test_without_an_index_there_is_nothing_to_tell(algorithm: str) -> None:
     engine = Filter(algorithm=algorithm)
     engine.subscribe(("s", "ASK { ?p :year ?y }"))
-    assert engine.explain("s", PAPER).index == ()
+    assert engine.explain("s", PAPER, index=True).index == ()
 
 
 def test_auto_tells_once_it_has_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliograph.filter.strategy.FEW", 1)
     engine = Filter(algorithm="auto")
     engine.subscribe([("s", "ASK { ?p :year ?y }"), ("t", "ASK { ?p :venue ?y }")])
-    assert engine.explain("s", PAPER).index[0].startswith("looked up by ? year ?")
+    assert engine.explain("s", PAPER, index=True).index[0].startswith("looked up by ? year ?")
 
 
 def test_what_is_told_agrees_with_what_is_found() -> None:
@@ -163,7 +163,7 @@ def test_what_is_told_agrees_with_what_is_found() -> None:
     refusals = 0
     for document, verdict in zip(pool.documents, pool.verdicts, strict=True):
         for number in range(len(pool.interests)):
-            why = engine.explain(str(number), ("d", document))
+            why = engine.explain(str(number), ("d", document), index=True)
             refused = any(line.endswith(("failed", "no candidate")) or "): refused" in line for line in why.index)
             segment, member, _ = engine._matcher.locate(engine._subscriptions[str(number)])  # type: ignore[misc]
             undecided = int(segment.index.members[member, FLAGS]) & (COMPLEX | INEXACT)

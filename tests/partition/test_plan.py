@@ -110,7 +110,7 @@ def test_a_saved_plan_has_everybody_in_the_same_place(scheme: dict[str, Any], tm
     assert loaded.stats().subscriptions == engine.stats().subscriptions
     for place, words in ((FRONT, "at the front"), (2, "in shard 2 of 3")):
         name = next(name for name, found in places(plan_of(engine)).items() if found == place)
-        assert loaded.explain(name, DOCUMENTS[0]).index[0].startswith(words)
+        assert loaded.explain(name, DOCUMENTS[0], index=True).index[0].startswith(words)
 
 
 def test_an_opened_plan_goes_on_with_everybody_in_the_same_place(scheme: dict[str, Any], tmp_path: Path) -> None:
