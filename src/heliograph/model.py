@@ -214,9 +214,7 @@ def warn_if_nothing(accepted: int, rejected: Sequence[Rejected], what: str) -> N
     """Logs a warning where all that a call was given was refused: a script may never look at `rejected`."""
     if rejected and not accepted:
         first, total = rejected[0], sum(entry.count for entry in rejected)
-        _LOG.warning(
-            "nothing was taken: all %s %s were rejected, the first with %s: %s", total, what, first.code, first.message
-        )
+        _LOG.warning("no %s were taken: %s rejected, the first with %s: %s", what, total, first.code, first.message)
 
 
 def counted(number: int, noun: str) -> str:
