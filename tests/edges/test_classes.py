@@ -216,3 +216,14 @@ def test_a_window_that_forgets_a_class(algorithm: str) -> None:
     ]
     chain = [["rex", "rdf:type", "Dog"], ["Dog", "rdfs:subClassOf", "Thing"]]
     assert [(n.change, n.proof["edges"]) for n in watch.publish(updates)] == [("+", chain), ("-", chain)]
+
+
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_the_witness_of_a_type_that_comes_and_goes_in_one_batch(algorithm: str) -> None:
+    watch = Watch(algorithm=algorithm, window_updates=1)
+    watch.subscribe("q", "SELECT * { ?x a :b }")
+    found = watch.publish([("+", "c", "a", "b"), ("+", "a", "a", "c")], witness=True)
+    assert [(n.change, n.proof["edges"]) for n in found] == [
+        ("+", [["c", "rdf:type", "b"]]),
+        ("-", [["c", "rdf:type", "b"]]),
+    ]

@@ -110,6 +110,8 @@ class WitnessEdges:
         """The graph's edges of a shortest way from a term up to a class, or of one that says the same."""
         if isinstance(pattern, TriplePattern):
             if pattern.predicate == RDF_TYPE:
+                if object not in self._taxonomy.types_of(subject):  # then the graph has it, or had it
+                    return [(subject, RDF_TYPE, object)]
                 return graph.match(subject, RDF_TYPE, object)
             edges = graph.match(subject, None, object)
             members = [each for each in edges if each[1] == RDFS_MEMBER or is_container_member(each[1])]
